@@ -1,0 +1,51 @@
+//! What an estimator is told, and what it answers.
+
+use core::time::Duration;
+
+use crate::time::Timestamp;
+
+/// How one attempt ended. One attempt, one outcome: a retry is a new attempt with its own round-trip time.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub enum Outcome {
+    /// It did its work; its round-trip time is a measurement.
+    Success,
+    /// It was lost to overload: a timeout, a refusal by the server. Its time measures nothing.
+    Dropped,
+    /// It says nothing about load: cancelled, or failed for its own reasons. It is neither sample nor signal.
+    Ignored,
+}
+
+/// One finished attempt.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Sample {
+    /// When it was admitted.
+    pub started: Timestamp,
+    /// From admission to end. Zero is allowed: clocks are coarse.
+    pub rtt: Duration,
+    /// Attempts in flight when this one was admitted, itself included.
+    pub in_flight: u32,
+    /// How it ended.
+    pub outcome: Outcome,
+}
+
+impl Sample {
+    /// When it ended: `started + rtt`.
+    #[must_use]
+    pub const fn ended(&self) -> Timestamp {
+        self.started.saturating_add(self.rtt)
+    }
+}
+
+/// Learns a concurrency limit from finished attempts.
+///
+/// An estimator is told of each attempt as it ends, in the order in which they end, and answers with the limit to
+/// enforce from then on. It reads no clock and draws no random number: time is in the sample, jitter is a parameter
+/// of the estimators that want it.
+pub trait Estimator {
+    /// Learns from one finished attempt and returns the limit from now on. [`Outcome::Ignored`] changes nothing.
+    /// O(1) unless the estimator says otherwise.
+    fn on_sample(&mut self, sample: &Sample) -> u32;
+
+    /// The limit in force: what the last [`on_sample`](Self::on_sample) returned, before that the initial one.
+    fn limit(&self) -> u32;
+}

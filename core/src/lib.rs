@@ -1,0 +1,20 @@
+//! Admission control as pure state machines.
+#![no_std]
+#![forbid(unsafe_code)]
+#![warn(clippy::arithmetic_side_effects, clippy::as_conversions, clippy::indexing_slicing)]
+#![warn(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+#[cfg(feature = "alloc")]
+extern crate alloc;
+#[cfg(any(test, feature = "std"))]
+extern crate std;
+
+pub mod adapt;
+pub mod error;
+mod num;
+pub mod observe;
+pub mod slots;
+mod time;
+
+pub use error::{ConfigError, Reason, Refused, Stale};
+pub use time::Timestamp;

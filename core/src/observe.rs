@@ -1,0 +1,74 @@
+//! Facts a machine tells as they happen, and [`Observer`], who hears them.
+//!
+//! A machine logs nothing and counts nothing for show. It calls its observer, a type parameter whose default,
+//! [`NoObserver`], compiles to nothing; a simulator counts, a server exports metrics, a test writes a transcript.
+
+use crate::error::Reason;
+
+/// Something that happened inside a machine. Amounts are in the machine's own unit (permits, cost).
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum Event {
+    /// A request was granted `weight`; it had waited iff `waited`.
+    Granted {
+        /// What it was granted.
+        weight: u64,
+        /// Whether it had to wait in the queue first.
+        waited: bool,
+    },
+    /// A request has to wait; `ahead` wait before it.
+    Queued {
+        /// What it asked for.
+        weight: u64,
+        /// Waiters in front of it.
+        ahead: u32,
+    },
+    /// A request was refused, on arrival or while it waited.
+    Refused {
+        /// What it asked for.
+        weight: u64,
+        /// Why.
+        reason: Reason,
+    },
+    /// What a grant held came back.
+    Released {
+        /// What came back.
+        weight: u64,
+    },
+    /// A waiter left before its turn.
+    Cancelled {
+        /// What it had asked for.
+        weight: u64,
+    },
+    /// The limit was changed.
+    LimitChanged {
+        /// The limit before.
+        from: u64,
+        /// The limit from now on.
+        to: u64,
+    },
+    /// A ticket or id was given back that stands for nothing; nothing was changed.
+    StaleRefused,
+}
+
+/// Hears the [`Event`]s of one machine, in order, while they happen. It must not call back into the machine.
+pub trait Observer {
+    /// Called once for each event.
+    fn on_event(&mut self, event: Event);
+}
+
+/// Hears nothing and costs nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoObserver;
+
+impl Observer for NoObserver {
+    #[inline]
+    fn on_event(&mut self, _event: Event) {}
+}
+
+impl<F: FnMut(Event)> Observer for F {
+    #[inline]
+    fn on_event(&mut self, event: Event) {
+        self(event);
+    }
+}

@@ -16,7 +16,7 @@
 //! a drop touches no baseline; round-trip times of 0 make no `NaN`; bounds are checked.
 //!
 //! **Constants.** `t` 2, `initial` 50 and the root of the limit as allowance, at least 4, are the reference's;
-//! `smoothing` ½ and `initial` 20 as in [`Gradient2`](super::Gradient2).
+//! `initial` 20 as in [`Gradient2`](super::Gradient2); `smoothing` ½, as a round needs less of it than a sample.
 //!
 //! **Invariants.** **I1** `min ≤ limit ≤ max`; **I2** the estimate is finite; **I3** a drop never raises and touches
 //! no baseline; **I4** a request with less than half in flight never raises the estimate; **I5** from every state a
@@ -35,7 +35,7 @@
 //!     let rtt = Duration::from_millis(5);
 //!     gradient.on_sample(&Sample { started, rtt, in_flight: 10, outcome: Outcome::Success });
 //! }
-//! assert_eq!(gradient.limit(), 14, "an allowance of 4");
+//! assert_eq!(gradient.limit(), 14, "a round without a queue: an allowance of 4");
 //! # Ok::<(), tollgate::ConfigError>(())
 //! ```
 
@@ -184,7 +184,7 @@ impl<J: Jitter> Gradient<J> {
         bounds::state_smoothing(&mut rules, smoothing);
         state_tolerance(&mut rules, rtt_tolerance);
         match learning {
-            Learning::Rounds(rounds) => rounds.state_rules(&mut rules),
+            Learning::Rounds(rounds) => rounds.state_rules(&mut rules, rtt_tolerance),
             Learning::EachSample(GradientReference { probe_interval, backoff_ratio, .. }) => {
                 let interval = probe_interval.unwrap_or(1);
                 rules.require(interval >= 1, "learning.probe_interval", interval, "at least 1 sample");
@@ -221,7 +221,7 @@ impl<J> Gradient<J> {
         ns.map(num::trunc_u64).map(Duration::from_nanos)
     }
 
-    /// Whether half the estimate is published for a while, to measure the time without a queue.
+    /// Whether a share of the estimate is published for a while, to measure the time without a queue.
     #[must_use]
     pub fn is_dipping(&self) -> bool {
         matches!(&self.mode, Mode::Rounds(rounds) if rounds.is_dipping())

@@ -47,21 +47,28 @@ pub struct RoundSettings {
     pub dip_every: u32,
     /// Successes averaged in a dip, at least; the dipped limit if that is more. 1 or more; default 16.
     pub dip_samples: u32,
+    /// Share of the estimate published in a dip, in (0, 1). Default 0.4.
+    pub dip_to: f64,
     /// Share of the limit that is left after a whole cut for drops, in (0, 1). Default 0.9.
     pub drop_ratio: f64,
 }
 
 impl Default for RoundSettings {
     fn default() -> Self {
-        Self { samples: 32, dip_every: 30, dip_samples: 16, drop_ratio: 0.9 }
+        Self { samples: 32, dip_every: 30, dip_samples: 16, dip_to: 0.4, drop_ratio: 0.9 }
     }
 }
 
 impl RoundSettings {
-    pub(super) fn state_rules(&self, rules: &mut Rules) {
+    /// States the rules. A queue in proportion to concurrency makes requests `1/dip_to` times slower than a dip finds
+    /// them; more must not be tolerated, or it is never seen.
+    pub(super) fn state_rules(&self, rules: &mut Rules, tolerance: f64) {
         let sound = self.samples >= 1 && self.dip_every >= 1 && self.dip_samples >= 1;
         let least = self.samples.min(self.dip_every).min(self.dip_samples);
         rules.require(sound, "learning.samples, dip_every, dip_samples", least, "at least 1 each");
+        let share = self.dip_to;
+        let sound = share > 0.0 && share * tolerance.max(1.0) < 1.0;
+        rules.require(sound, "learning.dip_to", share, "above 0 and below 1 / rtt_tolerance");
         let ratio = self.drop_ratio;
         rules.require(ratio > 0.0 && ratio < 1.0, "learning.drop_ratio", ratio, "above 0 and below 1");
     }
@@ -109,7 +116,8 @@ pub(super) struct Rounds<J> {
 
 impl<J: Jitter> Rounds<J> {
     pub(super) fn new(settings: RoundSettings, min: u32, initial: u32, jitter: J) -> Self {
-        let dip = Dip::new(settings.dip_every, settings.dip_samples, min, initial, jitter);
+        let RoundSettings { dip_every, dip_samples, dip_to, .. } = settings;
+        let dip = Dip::new(dip_every, dip_samples, dip_to, min, initial, jitter);
         let epoch = Epoch::default();
         Self {
             settings,
@@ -130,7 +138,7 @@ impl<J: Jitter> Rounds<J> {
             Outcome::Ignored => Verdict::Wait,
             Outcome::Dropped => {
                 self.drops = self.drops.saturating_add(1);
-                match self.epoch.drop(sample, num::trunc_i32(estimate)) {
+                match self.epoch.drop(sample, num::trunc_i32(estimate), self.settings.samples) {
                     Some(depth) => Verdict::Cut(1.0 - (1.0 - self.settings.drop_ratio) * depth),
                     None => Verdict::Wait,
                 }

@@ -1,9 +1,9 @@
 //! One replay per family: build the estimator from the header, feed the inputs, compare every column.
 
-use std::cell::Cell;
+use core::cell::Cell;
+use core::time::Duration;
 use std::collections::VecDeque;
 use std::rc::Rc;
-use std::time::Duration;
 
 use tollgate::Timestamp;
 use tollgate::adapt::{

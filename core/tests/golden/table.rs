@@ -1,9 +1,9 @@
 //! A golden file: a header of `key=value` pairs, then CSV rows addressed by column name.
 
+use core::str::FromStr;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 
 pub(crate) type Fallible<T> = Result<T, String>;
 
@@ -119,8 +119,8 @@ impl Report {
         row: &Row<'_>,
         column: &str,
         same: bool,
-        expected: &dyn std::fmt::Debug,
-        got: &dyn std::fmt::Debug,
+        expected: &dyn core::fmt::Debug,
+        got: &dyn core::fmt::Debug,
     ) {
         if !same {
             let place = format!("{}:{}", row.table.path.display(), row.line);

@@ -1,6 +1,6 @@
 //! The windowed family: what the window hands on, and what the estimator behind it makes of it.
 
-use std::time::Duration;
+use core::time::Duration;
 
 use tollgate::Timestamp;
 use tollgate::adapt::{Estimator, Outcome, Sample, Tracked, Window, WindowSettings};

@@ -27,18 +27,20 @@
 //! A dip publishes less than the estimate for a short while. So the *limit* may rise at the end of a dip by a sample
 //! that raises no *estimate*.
 
-mod aimd;
+pub mod aimd;
 mod bounds;
 mod dip;
 mod epoch;
-mod gradient;
-mod gradient2;
+pub mod gradient;
+pub mod gradient2;
 mod jitter;
 mod round;
 mod sample;
 mod scale;
-mod vegas;
-mod window;
+#[cfg(test)]
+mod testing;
+pub mod vegas;
+pub mod window;
 
 pub use aimd::{Aimd, AimdSettings};
 pub use gradient::{Gradient, GradientReference, GradientSettings};

@@ -94,7 +94,7 @@ pub(super) struct Round {
     pub(super) no_load_ns: f64,
     /// Mean in flight at admission, at most the estimate.
     pub(super) in_flight: f64,
-    /// Whether it may raise the limit: at least half of it was in use, and not more was dropped than done.
+    /// Whether it may raise the limit: at its last success at least half was in use, and not more was dropped than done.
     pub(super) may_raise: bool,
 }
 
@@ -110,7 +110,6 @@ pub(super) struct Rounds<J> {
     drops: u32,
     sum_ns: f64,
     sum_in_flight: f64,
-    peak: u32,
     slow: u32,
 }
 
@@ -119,17 +118,7 @@ impl<J: Jitter> Rounds<J> {
         let RoundSettings { dip_every, dip_samples, dip_to, .. } = settings;
         let dip = Dip::new(dip_every, dip_samples, dip_to, min, initial, jitter);
         let epoch = Epoch::default();
-        Self {
-            settings,
-            epoch,
-            dip,
-            successes: 0,
-            drops: 0,
-            sum_ns: 0.0,
-            sum_in_flight: 0.0,
-            peak: 0,
-            slow: 0,
-        }
+        Self { settings, epoch, dip, successes: 0, drops: 0, sum_ns: 0.0, sum_in_flight: 0.0, slow: 0 }
     }
 
     /// Learns from one sample, given the estimate in force (finite, ≥ 1). O(1).
@@ -155,12 +144,15 @@ impl<J: Jitter> Rounds<J> {
         self.successes = self.successes.saturating_add(1);
         self.sum_ns += num::to_f64(num::nanos(sample.rtt));
         self.sum_in_flight += f64::from(sample.in_flight);
-        self.peak = self.peak.max(sample.in_flight);
         let wanted = self.settings.samples.max(num::trunc_i32(estimate));
-        if self.successes < wanted { Verdict::Wait } else { Verdict::Round(self.close(estimate)) }
+        if self.successes < wanted {
+            Verdict::Wait
+        } else {
+            Verdict::Round(self.close(estimate, sample.in_flight))
+        }
     }
 
-    fn close(&mut self, estimate: f64) -> Round {
+    fn close(&mut self, estimate: f64, in_flight: u32) -> Round {
         let count = f64::from(self.successes.max(1));
         let mean_ns = self.sum_ns / count;
         self.dip.learn_first(mean_ns);
@@ -169,14 +161,14 @@ impl<J: Jitter> Rounds<J> {
             mean_ns: mean_ns.max(1.0),
             no_load_ns,
             in_flight: (self.sum_in_flight / count).min(estimate),
-            may_raise: f64::from(self.peak) * 2.0 >= estimate && self.drops <= self.successes,
+            may_raise: f64::from(in_flight) * 2.0 >= estimate && self.drops <= self.successes,
         };
         self.slow = if round.mean_ns >= 2.0 * no_load_ns { self.slow.saturating_add(1) } else { 0 };
         if self.slow >= SLOW_ROUNDS {
             self.slow = 0;
             self.dip.request();
         }
-        (self.successes, self.drops, self.peak) = (0, 0, 0);
+        (self.successes, self.drops) = (0, 0);
         (self.sum_ns, self.sum_in_flight) = (0.0, 0.0);
         round
     }

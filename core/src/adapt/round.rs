@@ -43,7 +43,8 @@ pub enum Learning<R> {
 pub struct RoundSettings {
     /// Successes in a round, at least; the limit if that is more. 1 or more; default 32.
     pub samples: u32,
-    /// Longest distance between dips, in limits' worth of successes. 1 or more; default 30, as Vegas' probe.
+    /// Longest distance between dips, in limits' worth of successes. 1 or more. Default 60: a
+    /// dip costs about a limit's worth at half the throughput, so one or two percent of it.
     pub dip_every: u32,
     /// Successes averaged in a dip, at least; the dipped limit if that is more. 1 or more; default 16.
     pub dip_samples: u32,
@@ -55,7 +56,7 @@ pub struct RoundSettings {
 
 impl Default for RoundSettings {
     fn default() -> Self {
-        Self { samples: 32, dip_every: 30, dip_samples: 16, dip_to: 0.4, drop_ratio: 0.9 }
+        Self { samples: 32, dip_every: 60, dip_samples: 16, dip_to: 0.4, drop_ratio: 0.9 }
     }
 }
 

@@ -47,7 +47,7 @@ impl Default for Plan {
             refuse_above: usize::MAX,
             fail: 0.0,
             slower: 1.0,
-            requests: 60_000,
+            requests: 40_000,
             seed: 1,
         }
     }

@@ -7,10 +7,9 @@ use core::time::Duration;
 use tollgate::Timestamp;
 use tollgate::adapt::{
     Aimd, AimdSettings, Estimator, Gradient, Gradient2, Gradient2Reference, Gradient2Settings,
-    GradientReference, GradientSettings, Jitter, Learning, Outcome, Sample, Tracked, Vegas, VegasReference,
-    VegasSettings, Window, WindowSettings,
+    GradientReference, GradientSettings, Jitter, Learning, Outcome, Sample, Vegas, VegasReference,
+    VegasSettings,
 };
-use tollgate::slots::Heap;
 
 const MS: Duration = Duration::from_millis(1);
 

@@ -90,6 +90,16 @@ fn all(bounds: Bounds) -> Vec<(&'static str, Box<dyn Watched>)> {
     all
 }
 
+/// The reference presets: some laws hold even for them.
+fn references() -> Vec<(&'static str, Box<dyn Watched>)> {
+    vec![
+        ("reference aimd", Box::new(Aimd::new(AimdSettings::netflix()).unwrap())),
+        ("reference vegas", Box::new(Vegas::new(VegasSettings::netflix()).unwrap())),
+        ("reference gradient2", Box::new(Gradient2::new(Gradient2Settings::netflix()).unwrap())),
+        ("reference gradient", Box::new(Gradient::new(GradientSettings::netflix()).unwrap())),
+    ]
+}
+
 fn outcomes() -> impl Strategy<Value = Outcome> {
     prop_oneof![6 => Just(Outcome::Success), 2 => Just(Outcome::Dropped), 1 => Just(Outcome::Ignored)]
 }
@@ -150,7 +160,9 @@ proptest! {
         bounds in bounds(1000),
         history in history(wild()),
     ) {
-        for ((name, mut one), (_, mut other)) in all(bounds).into_iter().zip(all(bounds)) {
+        for ((name, mut one), (_, mut other)) in
+            all(bounds).into_iter().chain(references()).zip(all(bounds).into_iter().chain(references()))
+        {
             for (sample, times) in &history {
                 for _ in 0..*times {
                     let limit = one.on_sample(sample);
@@ -158,6 +170,7 @@ proptest! {
                         prop_assert_eq!(other.on_sample(sample), limit, "{}", name);
                     }
                     other.on_sample(&Sample { outcome: Outcome::Ignored, ..*sample });
+                    prop_assert_eq!(one.no_load_rtt(), other.no_load_rtt(), "{}", name);
                     prop_assert_eq!(one.estimate().to_bits(), other.estimate().to_bits(), "{}", name);
                 }
             }

@@ -285,9 +285,10 @@ pub(super) fn judge(round: &Round, estimate: f64, tolerance: f64, queue: Scale) 
     let gradient = gradient(tolerance * round.no_load_ns, round.mean_ns);
     let allowance = f64::from(queue.at(num::trunc_i32(estimate)));
     if gradient < 1.0 {
-        // What is in flight, not what the limit would allow, makes the queue.
+        // What is in flight, not what the limit would allow, makes the queue. It is at most the estimate, so a queue
+        // above the allowance puts the target below the estimate.
         let queued = round.in_flight * (1.0 - gradient) > allowance;
-        queued.then(|| bounds::min(estimate, estimate * gradient + allowance))
+        queued.then_some(estimate * gradient + allowance)
     } else {
         round.may_raise.then_some(estimate + allowance)
     }

@@ -292,9 +292,10 @@ impl VegasSettings {
         }
     }
 
+    /// How much of the queue is above `beta`; negative if none is.
     fn excess(&self, queue: i64, at: u32) -> f64 {
         let excess = queue.saturating_sub(i64::from(self.beta.at(at)));
-        f64::from(i32::try_from(excess).unwrap_or(0).max(0))
+        f64::from(i32::try_from(excess).unwrap_or(0))
     }
 }
 

@@ -57,7 +57,6 @@ impl Default for Plan {
 pub(crate) struct Outcomes {
     /// Good completions in the last three quarters, in shares of what the server can do.
     pub(crate) goodput: f64,
-    pub(crate) mean_limit: f64,
     /// Mean limit over the last quarter.
     pub(crate) late_limit: f64,
     /// Share of arrivals refused by the limiter.
@@ -117,7 +116,7 @@ pub(crate) fn run(plan: &Plan, limiter: &mut dyn Estimator) -> Outcomes {
     // (end, start, in flight at admission, dropped)
     let mut running: BinaryHeap<Reverse<(u64, u64, u32, bool)>> = BinaryHeap::new();
     let gap = BASE_NS / (plan.slots as f64 * plan.load);
-    let (mut now, mut good, mut refused, mut limits, mut late) = (0.0, 0_u64, 0_u64, 0.0, 0.0);
+    let (mut now, mut good, mut refused, mut late) = (0.0, 0_u64, 0_u64, 0.0);
     let span = f64::from(plan.requests) * gap;
     for arrival in 0..plan.requests {
         now -= random.unit().ln() * gap;
@@ -132,7 +131,6 @@ pub(crate) fn run(plan: &Plan, limiter: &mut dyn Estimator) -> Outcomes {
             let in_time = (end - start) as f64 <= 10.0 * BASE_NS;
             good += u64::from(!dropped && in_time && end as f64 > span / 4.0);
         }
-        limits += f64::from(limiter.limit()) / f64::from(plan.requests);
         if arrival >= plan.requests / 4 * 3 {
             late += f64::from(limiter.limit()) / f64::from(plan.requests / 4);
         }
@@ -156,7 +154,6 @@ pub(crate) fn run(plan: &Plan, limiter: &mut dyn Estimator) -> Outcomes {
     let possible = 0.75 * span / BASE_NS * plan.slots as f64;
     Outcomes {
         goodput: good as f64 / possible,
-        mean_limit: limits,
         late_limit: late,
         refused: refused as f64 / f64::from(plan.requests),
     }

@@ -2,7 +2,6 @@
 
 use core::str::FromStr;
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 pub(crate) type Fallible<T> = Result<T, String>;
@@ -12,6 +11,14 @@ pub(crate) type Fallible<T> = Result<T, String>;
 pub(crate) struct Header(BTreeMap<String, String>);
 
 impl Header {
+    /// Splits the text of a file into its header and the rest; `None` if its first line is none.
+    pub(crate) fn split(text: &str) -> Option<(Self, &str)> {
+        let (first, body) = text.split_once('\n')?;
+        let pairs = first.strip_prefix("# ")?.split_whitespace();
+        let pairs = pairs.filter_map(|pair| pair.split_once('='));
+        Some((Self(pairs.map(|(key, value)| (key.to_owned(), value.to_owned())).collect()), body))
+    }
+
     pub(crate) fn get(&self, key: &str) -> Option<&str> {
         self.0.get(key).map(String::as_str)
     }
@@ -44,18 +51,13 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// Reads a file; `None` if its first line is no header.
-    pub(crate) fn load(path: &Path) -> Fallible<Option<(Header, Self)>> {
-        let text = fs::read_to_string(path).map_err(|error| error.to_string())?;
-        let Some((first, body)) = text.split_once('\n') else { return Ok(None) };
-        let Some(pairs) = first.strip_prefix("# ") else { return Ok(None) };
-        let header = pairs.split_whitespace().filter_map(|pair| pair.split_once('='));
-        let header = Header(header.map(|(key, value)| (key.to_owned(), value.to_owned())).collect());
+    /// Reads what follows the header.
+    pub(crate) fn parse(path: &Path, body: &str) -> Fallible<Self> {
         let mut reader = csv::Reader::from_reader(body.as_bytes());
         let columns = reader.headers().map_err(|error| error.to_string())?;
         let columns = columns.iter().map(str::to_owned).collect();
         let rows = reader.records().collect::<Result<_, _>>().map_err(|error| error.to_string())?;
-        Ok(Some((header, Self { path: path.to_owned(), columns, rows })))
+        Ok(Self { path: path.to_owned(), columns, rows })
     }
 
     pub(crate) fn len(&self) -> usize {

@@ -138,6 +138,11 @@ impl Aimd {
         self.estimate
     }
 
+    /// Asserts I1. Debug builds call it after each sample, unless `loose_bounds` lets the bounds cross. O(1).
+    pub fn check_invariants(&self) {
+        bounds::check(self.estimate, self.limit, self.settings.min, self.settings.max);
+    }
+
     fn cut(&mut self, sample: &Sample) {
         let ratio = self.settings.backoff_ratio;
         if self.settings.cut_each_drop {
@@ -177,6 +182,10 @@ impl Estimator for Aimd {
         // The references clamp the other way round: where bounds cross, the upper one wins.
         self.estimate = bounds::min(self.estimate, f64::from(self.settings.max));
         self.limit = num::trunc_i32(self.estimate);
+        #[cfg(debug_assertions)]
+        if !self.settings.loose_bounds {
+            self.check_invariants();
+        }
         self.limit
     }
 

@@ -38,6 +38,14 @@ pub(super) fn clamp(value: f64, least: u32, most: u32) -> f64 {
     max(f64::from(least), min(f64::from(most), value))
 }
 
+/// Asserts what every estimator of ours promises: the limit within its bounds, the estimate within them and finite.
+pub(super) fn check(estimate: f64, limit: u32, least: u32, most: u32) {
+    assert!(limit >= least && limit <= most, "I1: limit {limit} is not in {least}..={most}");
+    let within = estimate >= f64::from(least) && estimate <= f64::from(most);
+    assert!(within, "I2: estimate {estimate} is not in {least}..={most}");
+    assert!(f64::from(limit) <= estimate, "I1: limit {limit} above the estimate {estimate}");
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -33,7 +33,7 @@
 //!
 //! Rounding: rtts of 0 (a coarse clock) enter the mean as they are; a mean is harmless, clamping each would bias it.
 //!
-//! Invariants: **I1** the level lies in `[min, e]`; **I2** `b` is finite and ≥ 0; **I3** a drop touches nothing here.
+//! Invariants: **I1** the level is at least `min` and 1; **I2** `b` is finite and ≥ 0; **I3** a drop touches nothing here.
 //!
 //! Work O(1); memory: about a dozen words.
 
@@ -154,6 +154,14 @@ impl<J> Dip<J> {
     /// The limit to publish while a dip is under way.
     pub(super) fn level(&self) -> Option<u32> {
         self.now.as_ref().map(|dip| dip.level)
+    }
+
+    /// Asserts I1 and I2.
+    pub(super) fn check_invariants(&self) {
+        let level = self.level().unwrap_or(self.min);
+        assert!(level >= self.min && level >= 1, "dip I1: level {level} below {}", self.min);
+        let no_load_ns = self.no_load_ns.unwrap_or(0.0);
+        assert!(no_load_ns >= 0.0 && no_load_ns.is_finite(), "dip I2: no-load time {no_load_ns} ns");
     }
 
     /// `b`, ns; `None` before the first.

@@ -221,6 +221,14 @@ impl<J> Gradient<J> {
         ns.map(num::trunc_u64).map(Duration::from_nanos)
     }
 
+    /// Asserts I1 and I2, which hold with [`Learning::Rounds`]. Debug builds call it after each sample. O(1).
+    pub fn check_invariants(&self) {
+        if let Mode::Rounds(rounds) = &self.mode {
+            bounds::check(self.estimate, self.limit, self.settings.min, self.settings.max);
+            rounds.check_invariants();
+        }
+    }
+
     /// Whether a share of the estimate is published for a while, to measure the time without a queue.
     #[must_use]
     pub fn is_dipping(&self) -> bool {
@@ -262,6 +270,8 @@ impl<J: Jitter> Estimator for Gradient<J> {
                 num::trunc_i32(self.estimate)
             }
         };
+        #[cfg(debug_assertions)]
+        self.check_invariants();
         self.limit
     }
 

@@ -182,6 +182,12 @@ impl<J> Rounds<J> {
         self.dip.level().map_or(standing, |level| level.min(standing))
     }
 
+    /// Asserts the invariants of the dip, and that the sums are finite.
+    pub(super) fn check_invariants(&self) {
+        self.dip.check_invariants();
+        assert!(self.sum_ns.is_finite() && self.sum_in_flight.is_finite(), "round I1: {} ns", self.sum_ns);
+    }
+
     /// Round-trip time without a queue, ns.
     pub(super) const fn no_load_ns(&self) -> Option<f64> {
         self.dip.no_load_ns()

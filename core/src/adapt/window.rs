@@ -188,6 +188,11 @@ impl<E: Estimator, S: Storage> Window<E, S> {
         &self.inner
     }
 
+    /// Asserts I3. O(1).
+    pub fn check_invariants(&self) {
+        self.collected.check_invariants();
+    }
+
     fn is_due(&self, ended: Timestamp) -> bool {
         if self.settings.loses_small_windows {
             return ended > self.closes_at;
@@ -226,6 +231,8 @@ impl<E: Estimator, S: Storage> Estimator for Window<E, S> {
                 self.close(sample.ended());
             }
         }
+        #[cfg(debug_assertions)]
+        self.check_invariants();
         self.inner.limit()
     }
 

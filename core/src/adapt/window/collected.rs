@@ -114,6 +114,12 @@ impl<S: Storage> Collected<S> {
         }
     }
 
+    pub(super) fn check_invariants(&self) {
+        let stored = num::index_u32(self.stored.as_ref().len());
+        assert!(stored <= self.capacity, "I3: {stored} stored, room for {}", self.capacity);
+        assert!(stored <= self.count, "I3: {stored} stored of {}", self.count);
+    }
+
     pub(super) const fn count(&self) -> u32 {
         self.count
     }

@@ -13,7 +13,10 @@ pub mod adapt;
 pub mod error;
 mod num;
 pub mod observe;
+pub mod permit;
 pub mod slots;
+#[cfg(any(target_has_atomic = "64", feature = "portable-atomic"))]
+mod sync;
 mod time;
 
 pub use error::{ConfigError, Reason, Refused, Stale};

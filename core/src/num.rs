@@ -27,6 +27,18 @@ pub(crate) const fn narrow(value: u128) -> u64 {
     if value > u64::MAX as u128 { u64::MAX } else { value as u64 }
 }
 
+/// Lossless.
+#[inline]
+pub(crate) const fn from_u32(value: u32) -> u64 {
+    value as u64
+}
+
+/// The lower 32 bits.
+#[inline]
+pub(crate) const fn low_u32(value: u64) -> u32 {
+    value as u32
+}
+
 /// The exact product of two `u64`.
 #[inline]
 pub(crate) const fn product(a: u64, b: u64) -> u128 {

@@ -113,6 +113,8 @@ impl<T> Buffer<T> for alloc::vec::Vec<T> {
 }
 
 mod sealed {
+    /// Cannot be named outside, so [`Storage`](super::Storage) cannot be implemented outside.
+    #[allow(unnameable_types)]
     pub trait Sealed {}
     impl<const N: usize> Sealed for super::Inline<N> {}
     #[cfg(feature = "alloc")]

@@ -18,8 +18,21 @@
 #![forbid(unsafe_code)]
 #![warn(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+pub mod arrivals;
+mod calendar;
+pub mod compare;
+mod engine;
 pub mod error;
+pub mod measure;
+mod num;
+pub mod oracle;
+pub mod policy;
+pub mod report;
+pub mod rng;
+pub mod scenario;
+pub mod server;
 pub mod trace;
+pub mod workload;
 
 pub use error::SimError;
 pub use trace::Trace;

@@ -173,7 +173,8 @@ impl Trace {
                 column: fault.column,
                 reason: fault.reason,
             };
-            let next = lines.next_line().map_err(|source| TraceError::Io { file: file.to_owned(), source })?;
+            let next =
+                lines.next_line().map_err(|source| TraceError::Io { file: file.to_owned(), source })?;
             let Some(text) = next else { break };
             let line = Line::new(text).map_err(at)?;
             let parsed = match &form {

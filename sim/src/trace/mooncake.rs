@@ -41,7 +41,8 @@ fn value_fault(line: &Line<'_>, name: &str, found: impl core::fmt::Display, allo
 }
 
 fn refused(line: &Line<'_>, error: &serde_json::Error) -> Fault {
-    const ALLOWED: &str = "an object with numbers timestamp (ms), input_length and output_length (tokens, whole)";
+    const ALLOWED: &str =
+        "an object with numbers timestamp (ms), input_length and output_length (tokens, whole)";
     if line.text().is_empty() {
         return line.fault(ALLOWED);
     }

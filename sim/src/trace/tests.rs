@@ -117,7 +117,10 @@ fn numbers_that_are_not_finite_or_do_not_fit_are_refused() {
 fn a_malformed_json_line_is_refused_at_its_own_line_and_column() {
     let good = "{\"timestamp\": 0, \"input_length\": 1, \"output_length\": 1}\n";
     for (row, place) in [
-        ("{\"timestamp\": 0, \"input_length\": -1, \"output_length\": 1}", "2:35: invalid value: integer `-1`"),
+        (
+            "{\"timestamp\": 0, \"input_length\": -1, \"output_length\": 1}",
+            "2:35: invalid value: integer `-1`",
+        ),
         ("{\"timestamp\": 0, \"input_length\": 1}", "2:35: missing field `output_length`"),
         ("{\"timestamp\": 1e400, \"input_length\": 1, \"output_length\": 1}", "2:19: number out of range"),
         ("{\"timestamp\": -1, \"input_length\": 1, \"output_length\": 1}", "2:3: timestamp is -1"),

@@ -95,7 +95,8 @@ pub fn compare(
     let unlimited = simulate(Kind::None, policies + 60)?;
     let most = unlimited.peak_in_flight;
     let expected = policies + num::count(oracle::sweep(most).len()) + 6;
-    let best = oracle::search(most, |limit| Ok(simulate(Kind::Fixed(limit), expected)?.counts.on_time))?;
+    let goodput = |limit| simulate(Kind::Fixed(limit), expected).map(|run| run.counts.on_time);
+    let best = oracle::search(most, goodput)?;
     let reference = simulate(Kind::Fixed(best.limit), expected)?;
     let mut rows = Vec::with_capacity(kinds.len());
     for &kind in kinds {

@@ -21,8 +21,8 @@ use crate::num;
 pub const FINE: usize = 2400;
 /// Parts that make one point of a chart.
 const POINT: usize = 10;
-/// Latencies are kept up to this, microseconds: 277 hours.
-const MOST_US: u64 = 1_000_000_000_000;
+/// Latencies are kept up to this, microseconds: 27 hours.
+const MOST_US: u64 = 100_000_000_000;
 
 /// Totals of one run.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize)]
@@ -139,8 +139,8 @@ pub(crate) struct Recorder {
     /// The part now being filled, and its first instant after.
     part: usize,
     part_ends_ns: u64,
-    /// Of the point now being filled: latencies, ∫ in flight dt, and up to when.
-    recent: Histogram<u64>,
+    /// Of the point now being filled: latencies (microseconds), ∫ in flight dt, and up to when.
+    recent_us: Vec<u64>,
     area: u128,
     area_to_ns: u64,
 }
@@ -149,7 +149,7 @@ impl Recorder {
     pub(crate) fn new(span_ns: u64) -> Self {
         Self {
             counts: Counts::default(),
-            latency: histogram(3),
+            latency: histogram(),
             peak_in_flight: 0,
             peak_in_server: 0,
             span_ns,
@@ -159,7 +159,7 @@ impl Recorder {
             points: Vec::with_capacity(FINE / POINT),
             part: 0,
             part_ends_ns: starts_ns(span_ns, 1),
-            recent: histogram(2),
+            recent_us: Vec::new(),
             area: 0,
             area_to_ns: 0,
         }
@@ -196,11 +196,11 @@ impl Recorder {
             at_s: num::seconds(self.part_ends_ns),
             limit: gauge.limit,
             in_flight: num::real_wide(self.area) / num::real(length_ns),
-            p95_ms: (!self.recent.is_empty()).then(|| milliseconds(&self.recent, 0.95)),
+            p95_ms: p95_ms(&mut self.recent_us),
             goodput_per_s: total(&self.on_time) / length_s,
             offered_per_s: total(&self.offered) / length_s,
         });
-        self.recent.reset();
+        self.recent_us.clear();
         self.area = 0;
     }
 
@@ -248,7 +248,7 @@ impl Recorder {
     fn latency(&mut self, latency_ns: u64) {
         let us = latency_ns / 1_000;
         self.latency.saturating_record(us);
-        self.recent.saturating_record(us);
+        self.recent_us.push(us);
     }
 
     /// The run is over.
@@ -286,11 +286,18 @@ fn milliseconds(latency: &Histogram<u64>, quantile: f64) -> f64 {
     num::real(latency.value_at_quantile(quantile)) / 1e3
 }
 
-/// Up to [`MOST_US`] microseconds with this many significant digits.
-fn histogram(digits: u8) -> Histogram<u64> {
-    match Histogram::new_with_max(MOST_US, digits) {
+/// The 95 % quantile of a few latencies, exactly; leaves them in another order. O(n).
+fn p95_ms(latencies_us: &mut [u64]) -> Option<f64> {
+    let rank = (latencies_us.len() * 95).div_ceil(100).checked_sub(1)?;
+    let (_, &mut us, _) = latencies_us.select_nth_unstable(rank);
+    Some(num::real(us) / 1e3)
+}
+
+/// Up to [`MOST_US`] microseconds with three significant digits.
+fn histogram() -> Histogram<u64> {
+    match Histogram::new_with_max(MOST_US, 3) {
         Ok(histogram) => histogram,
-        Err(_) => unreachable!("1 to 5 digits and a maximum of at least 2 are always accepted"),
+        Err(_) => unreachable!("three digits and a maximum of at least 2 are always accepted"),
     }
 }
 
@@ -321,7 +328,7 @@ mod tests {
         assert!((first.at_s - 0.1).abs() < 1e-9);
         assert!((first.goodput_per_s - 10.0).abs() < 1e-9);
         assert!((first.offered_per_s - 10.0).abs() < 1e-9);
-        assert!((first.p95_ms.unwrap() / 74.0 - 1.0).abs() < 0.01);
+        assert!((first.p95_ms.unwrap() - 74.0).abs() < 1e-9);
         assert_eq!((first.limit, run.points[1].p95_ms), (Some(7), None));
         assert!((run.points[1].in_flight - 2.0).abs() < 1e-9, "{:?}", run.points[1]);
     }

@@ -7,7 +7,7 @@ use crate::workload::{Costs, Noise};
 
 fn setup(load: f64) -> Setup {
     Setup {
-        input: Input::Law { law: Law::Poisson, duration_s: 20.0, costs: Costs::Constant(10) },
+        input: Input::Law { law: Law::Poisson, duration_s: 5.0, costs: Costs::Constant(10) },
         pressure: Pressure::Load(load),
         unit_us: 1_000,
         noise: Noise::Exponential,

@@ -26,7 +26,7 @@ const HEADER: [&str; 13] = [
 #[must_use]
 pub fn render(comparison: &Comparison) -> String {
     let mut table = Table::new();
-    table.load_preset(presets::UTF8_HORIZONTAL_ONLY).set_header(HEADER);
+    table.load_style(presets::UTF8_BORDERS_ONLY).set_header(HEADER);
     for row in comparison.rows.iter().chain([&comparison.oracle]) {
         table.add_row(cells(row));
     }

@@ -11,9 +11,11 @@ extern crate std;
 
 pub mod adapt;
 pub mod error;
+pub mod fair;
 mod num;
 pub mod observe;
 pub mod permit;
+pub mod rate;
 pub mod slots;
 #[cfg(any(target_has_atomic = "64", feature = "portable-atomic"))]
 mod sync;

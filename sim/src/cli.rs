@@ -1,4 +1,5 @@
 //! The command line: what a person can ask for, and how it becomes a scenario.
+#![allow(clippy::doc_markdown, reason = "these comments are the help text, printed as they are")]
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -27,7 +27,7 @@ pub enum SimError {
         /// The policy.
         policy: &'static str,
         /// Every rule of the core it breaks.
-        source: ConfigError,
+        source: Box<ConfigError>,
     },
 }
 

@@ -9,8 +9,8 @@
 //! * **In flight** is the gate's view: a client that gave up is no longer in flight, though the server may still
 //!   work for it.
 //!
-//! Over time, the run is cut into [`FINE`] equal parts for recovery times, and each [`POINT`] of these are one
-//! point of the charts.
+//! Over time, the run is cut into [`FINE`] equal parts for recovery times, and each [`POINT`] of these are
+//! one point of the charts.
 
 use hdrhistogram::Histogram;
 use serde::Serialize;
@@ -20,7 +20,7 @@ use crate::num;
 /// Parts into which the arrivals of a run are cut.
 pub const FINE: usize = 2400;
 /// Parts that make one point of a chart.
-const POINT: usize = 10;
+const POINT: usize = 20;
 /// Latencies are kept up to this, microseconds: 27 hours.
 const MOST_US: u64 = 100_000_000_000;
 
@@ -314,21 +314,21 @@ mod tests {
     #[test]
     fn a_point_holds_the_mean_in_flight_and_the_rates_of_its_part() {
         let mut recorder = Recorder::new(SPAN_NS);
-        // Points are 0.1 s long. In flight 0 for 25 ms, 4 for 75 ms.
-        recorder.advance(25_000_000, gauge(0));
+        // Points are 0.2 s long. In flight 0 for 50 ms, 4 for 150 ms.
+        recorder.advance(50_000_000, gauge(0));
         recorder.offered();
         recorder.admitted(4, 4);
-        recorder.advance(99_000_000, gauge(4));
-        recorder.on_time(74_000_000);
-        recorder.advance(150_000_000, gauge(4));
+        recorder.advance(198_000_000, gauge(4));
+        recorder.on_time(148_000_000);
+        recorder.advance(300_000_000, gauge(4));
         let run = recorder.finish(gauge(0));
         assert_eq!(run.points.len(), FINE / POINT);
         let first = run.points[0];
         assert!((first.in_flight - 3.0).abs() < 1e-9, "{first:?}");
-        assert!((first.at_s - 0.1).abs() < 1e-9);
-        assert!((first.goodput_per_s - 10.0).abs() < 1e-9);
-        assert!((first.offered_per_s - 10.0).abs() < 1e-9);
-        assert!((first.p95_ms.unwrap() - 74.0).abs() < 1e-9);
+        assert!((first.at_s - 0.2).abs() < 1e-9);
+        assert!((first.goodput_per_s - 5.0).abs() < 1e-9);
+        assert!((first.offered_per_s - 5.0).abs() < 1e-9);
+        assert!((first.p95_ms.unwrap() - 148.0).abs() < 1e-9);
         assert_eq!((first.limit, run.points[1].p95_ms), (Some(7), None));
         assert!((run.points[1].in_flight - 2.0).abs() < 1e-9, "{:?}", run.points[1]);
     }

@@ -72,7 +72,7 @@ impl Kind {
     /// [`SimError::Policy`] if the core refuses the policy's numbers.
     pub fn simulate(self, scenario: &Scenario) -> Result<Run, SimError> {
         let policy = self.name();
-        let refused = |source: ConfigError| SimError::Policy { policy, source };
+        let refused = |source: ConfigError| SimError::Policy { policy, source: Box::new(source) };
         match self {
             Self::None => Ok(engine::run(scenario, Gate::unlimited().map_err(refused)?)),
             Self::Fixed(limit) => Ok(engine::run(scenario, Gate::fixed(limit).map_err(refused)?)),

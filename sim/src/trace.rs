@@ -281,7 +281,7 @@ impl Rows {
         for record in &mut self.records {
             record.at_ns -= first_ns;
         }
-        let name = Path::new(file).file_name().map_or(file.into(), |name| name.to_string_lossy());
+        let name = Path::new(file).file_name().map_or_else(|| file.into(), |name| name.to_string_lossy());
         Trace {
             name: name.into_owned(),
             form,

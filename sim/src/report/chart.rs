@@ -15,12 +15,14 @@ use crate::measure::Point;
 use crate::num;
 use crate::report::Summary;
 
-const GUTTER: i32 = 84;
+const GUTTER: i32 = 56;
 const COLUMN: i32 = 226;
 const HEAD: i32 = 132;
-const PANEL: i32 = 190;
-const FOOT: i32 = 56;
-const RIGHT: i32 = 20;
+const PANEL: i32 = 196;
+/// Room for the title of a measure, above its panels.
+const TITLE: i32 = 24;
+const FOOT: i32 = 48;
+const RIGHT: i32 = 16;
 const ROWS: usize = 4;
 
 const INK: RGBColor = RGBColor(34, 34, 34);
@@ -104,17 +106,23 @@ fn measures(summary: &Summary, rows: &[&Row]) -> [Measure; ROWS] {
     let capacity = summary.capacity_per_s;
     let counts = most(limit).max(most(in_flight));
     [
-        Measure { title: "limit", value: limit, logarithmic: true, most: counts, mark: None },
-        Measure { title: "mean in flight", value: in_flight, logarithmic: true, most: counts, mark: None },
+        Measure { title: "concurrency limit", value: limit, logarithmic: true, most: counts, mark: None },
         Measure {
-            title: "p95 latency, s",
+            title: "requests in flight, mean",
+            value: in_flight,
+            logarithmic: true,
+            most: counts,
+            mark: None,
+        },
+        Measure {
+            title: "p95 latency of admitted requests, s",
             value: latency,
             logarithmic: false,
             most: most(latency).max(deadline_s),
             mark: Some(deadline_s),
         },
         Measure {
-            title: "on time per s",
+            title: "goodput: completions on time, per s",
             value: goodput,
             logarithmic: false,
             most: most(goodput).max(capacity),
@@ -146,9 +154,20 @@ pub fn svg(summary: &Summary, comparison: &Comparison) -> Result<String, ChartEr
                 cell(&root, summary, measure, (column, line), (row, &comparison.oracle), colour)?;
             }
         }
+        for (line, measure) in (0_i32..).zip(&measures) {
+            let at = (16, HEAD + line * PANEL + TITLE / 2);
+            write(&root, measure.title, at, 14, INK, HPos::Left)?;
+        }
+        let at = (GUTTER + columns * COLUMN / 2, HEAD + heights + FOOT - 14);
+        write(&root, "simulated time, s", at, 14, INK, HPos::Center)?;
         root.present().map_err(failed)?;
     }
     Ok(text)
+}
+
+/// A time on the axis of a run this long.
+fn seconds_label(at_s: f64, span_s: f64) -> String {
+    if span_s >= 10.0 { format!("{at_s:.0}") } else { format!("{at_s:.2}") }
 }
 
 fn write(
@@ -222,9 +241,9 @@ fn cell(
     let area =
         root.clone().shrink((left, top), ((right - left).unsigned_abs(), (PANEL + foot).unsigned_abs()));
     let mut chart: Cell<'_, '_> = ChartBuilder::on(&area)
-        .margin_top(8)
-        .margin_bottom(6)
-        .margin_right(10)
+        .margin_top(TITLE)
+        .margin_bottom(4)
+        .margin_right(14)
         .set_label_area_size(LabelAreaPosition::Left, if first { GUTTER } else { 0 })
         .set_label_area_size(LabelAreaPosition::Bottom, foot)
         .build_cartesian_2d(0.0..summary.span_s, 0.0..measure.top())
@@ -234,25 +253,7 @@ fn cell(
         slow_downs.map(|slow| (num::seconds(slow.from_ns), num::seconds(slow.to_ns).min(summary.span_s)));
     let bands = bands.map(|(from, to)| Rectangle::new([(from, 0.0), (to, measure.top())], SLOW.filled()));
     chart.draw_series(bands).map_err(failed)?;
-    let font = |size: i32| ("sans-serif", size).into_font().color(&SOFT);
-    let mut mesh = chart.configure_mesh();
-    mesh.axis_style(SOFT)
-        .bold_line_style(GRID)
-        .light_line_style(TRANSPARENT)
-        .x_labels(4)
-        .y_labels(if measure.logarithmic { 4 } else { 5 })
-        .x_label_style(font(13))
-        .y_label_style(font(13))
-        .axis_desc_style(font(14));
-    let y_label = |y: &f64| measure.label(*y);
-    mesh.y_label_formatter(&y_label);
-    if first {
-        mesh.y_desc(measure.title);
-    }
-    if last {
-        mesh.x_desc("simulated time, s");
-    }
-    mesh.draw().map_err(failed)?;
+    axes(&mut chart, summary, measure)?;
     if let Some(level) = measure.mark {
         let ends = [(0.0, level), (summary.span_s, level)];
         chart.draw_series(DashedLineSeries::new(ends, 5, 3, INK.stroke_width(1))).map_err(failed)?;
@@ -263,10 +264,22 @@ fn cell(
         }
     }
     if measure.lines(&row.points).is_empty() {
-        let middle = (left + if first { GUTTER } else { 0 } + COLUMN / 2, top + PANEL / 2);
+        let middle = (GUTTER + column * COLUMN + COLUMN / 2, top + PANEL / 2);
         write(root, "no limit", middle, 14, SOFT, HPos::Center)?;
     }
     Ok(())
+}
+
+/// Grid and numbers.
+fn axes(chart: &mut Cell<'_, '_>, summary: &Summary, measure: &Measure) -> Result<(), ChartError> {
+    let font = ("sans-serif", 13).into_font().color(&SOFT);
+    let time = |at_s: &f64| seconds_label(*at_s, summary.span_s);
+    let value = |value: &f64| measure.label(*value);
+    let mut mesh = chart.configure_mesh();
+    mesh.axis_style(SOFT).bold_line_style(GRID).light_line_style(TRANSPARENT);
+    mesh.x_labels(4).x_label_style(font.clone()).x_label_formatter(&time);
+    mesh.y_labels(if measure.logarithmic { 4 } else { 5 }).y_label_style(font).y_label_formatter(&value);
+    mesh.draw().map_err(failed)
 }
 
 #[cfg(test)]

@@ -46,7 +46,7 @@ impl Summary {
     #[must_use]
     pub fn new(scenario: &Scenario) -> Self {
         let origin = &scenario.workload.origin;
-        let (workload, notes) = describe(origin);
+        let (workload, notes) = describe(origin, scenario.load());
         Self {
             workload,
             notes,
@@ -77,11 +77,11 @@ impl Summary {
     }
 }
 
-fn describe(origin: &Origin) -> (String, Vec<String>) {
+fn describe(origin: &Origin, load: f64) -> (String, Vec<String>) {
     match origin {
         Origin::Trace { trace, speed } => {
             let mut notes = vec![format!(
-                "replayed at {speed:.3} times the recorded speed ({:.1} s recorded), so that the load is as asked for",
+                "replayed at {speed:.3} times the recorded speed ({:.1} s), which makes the load {load:.2}",
                 num::seconds(trace.span_ns())
             )];
             if trace.out_of_order > 0 {

@@ -8,18 +8,18 @@ use crate::policy::Kind;
 
 const HEADER: [&str; 13] = [
     "policy",
-    "mean limit",
+    "mean\nlimit",
     "offered",
     "admitted",
     "refused",
-    "timed out",
-    "on time/s",
-    "p50 ms",
-    "p95 ms",
-    "p99 ms",
-    "peak in flight",
-    "recovery s",
-    "of oracle",
+    "timed\nout",
+    "on time\nper s",
+    "p50\nms",
+    "p95\nms",
+    "p99\nms",
+    "peak in\nflight",
+    "recovery\ns",
+    "of\noracle",
 ];
 
 /// The comparison as an aligned table, a line about the oracle below it.
@@ -40,17 +40,18 @@ pub fn render(comparison: &Comparison) -> String {
     format!(
         "{table}\n\
          The oracle is the smallest fixed limit within 0.5 % of the best goodput: {limit}, found by trying {}.\n\
-         Latency is from admission to completion or deadline; refused counts gate and server.",
+         Latency is that of admitted requests, to completion or deadline; refused counts gate and server.\n\
+         Recovery is the time after the worst disturbance until 0.9 of the oracle's goodput holds.",
         comparison.oracle_tried
     )
 }
 
 fn cells(row: &Row) -> [String; 13] {
     let counts = &row.counts;
-    let quantile = |of: fn(&Latency) -> f64| row.latency.as_ref().map_or("-".to_owned(), |l| short(of(l)));
+    let quantile = |of: fn(&Latency) -> f64| row.latency.as_ref().map_or_else(none, |l| short(of(l)));
     [
         row.policy.clone(),
-        row.mean_limit.map_or("-".to_owned(), |limit| format!("{limit:.1}")),
+        row.mean_limit.map_or_else(none, |limit| format!("{limit:.1}")),
         counts.offered.to_string(),
         counts.admitted.to_string(),
         (counts.refused + counts.refused_by_server).to_string(),
@@ -61,12 +62,17 @@ fn cells(row: &Row) -> [String; 13] {
         quantile(|latency| latency.p99_ms),
         row.peak_in_flight.to_string(),
         match row.recovery {
-            Recovery::NotDisturbed => "-".to_owned(),
+            Recovery::NotDisturbed => none(),
             Recovery::Seconds(seconds) => format!("{seconds:.1}"),
             Recovery::Never => "never".to_owned(),
         },
-        row.of_oracle.map_or("-".to_owned(), |ratio| format!("{ratio:.3}")),
+        row.of_oracle.map_or_else(none, |ratio| format!("{ratio:.3}")),
     ]
+}
+
+/// There is no such number.
+fn none() -> String {
+    "-".to_owned()
 }
 
 /// Three digits that say something.
@@ -77,5 +83,35 @@ fn short(ms: f64) -> String {
         format!("{ms:.1}")
     } else {
         format!("{ms:.0}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::arrivals::Law;
+    use crate::compare::compare;
+    use crate::scenario::{Input, Pressure, Setup, Slow, When};
+    use crate::server::Contention;
+    use crate::workload::{Costs, Noise};
+
+    #[test]
+    fn the_table_of_a_small_scenario_is_this_one() {
+        let setup = Setup {
+            input: Input::Law { law: Law::Poisson, duration_s: 10.0, costs: Costs::Constant(10) },
+            pressure: Pressure::Load(2.0),
+            unit_us: 1_000,
+            noise: Noise::Constant,
+            slots: 2,
+            hard_limit: None,
+            contention: Contention { knee: 3, alpha: 0.05, beta: 0.01 },
+            slow_downs: vec![Slow { from: When::Percent(40.0), to: When::Percent(50.0), factor: 2.0 }],
+            deadline_ms: None,
+            seed: 1,
+        };
+        let kinds = [Kind::None, Kind::Fixed(1), Kind::Fixed(8)];
+        let comparison = compare(&setup.resolve().unwrap(), &kinds, |_, _| {}).unwrap();
+        let expected = include_str!("table/small.txt");
+        assert_eq!(render(&comparison), expected.trim_end());
     }
 }

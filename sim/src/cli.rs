@@ -75,22 +75,22 @@ pub(crate) struct Load {
     pub(crate) arrivals: Option<Arrivals>,
     /// Offered load as a multiple of capacity (slots ÷ mean service time, no contention). A trace is replayed at the
     /// speed that gives it; of bursts and ramps it is the base rate.
-    #[arg(long, value_name = "X", default_value_t = 1.5, conflicts_with_all = ["speed", "rate"])]
+    #[arg(allow_negative_numbers = true, long, value_name = "X", default_value_t = 1.5, conflicts_with_all = ["speed", "rate"])]
     pub(crate) load: f64,
     /// Replay the trace so many times as fast as recorded, whatever load that is.
-    #[arg(long, value_name = "X", requires = "trace")]
+    #[arg(allow_negative_numbers = true, long, value_name = "X", requires = "trace")]
     pub(crate) speed: Option<f64>,
     /// Requests a second, whatever load that is.
-    #[arg(long, value_name = "PER_S")]
+    #[arg(allow_negative_numbers = true, long, value_name = "PER_S")]
     pub(crate) rate: Option<f64>,
     /// Length of drawn arrivals, simulated seconds [default: 600].
-    #[arg(long, value_name = "S")]
+    #[arg(allow_negative_numbers = true, long, value_name = "S")]
     pub(crate) duration_s: Option<f64>,
     /// Bursts: HIGH:LOW:ON_S:OFF_S, multiples of the base rate and seconds.
-    #[arg(long, value_name = "PLAN", default_value = "2:0.5:20:60", value_parser = numbers::<4>)]
+    #[arg(allow_negative_numbers = true, long, value_name = "PLAN", default_value = "2:0.5:20:60", value_parser = numbers::<4>)]
     pub(crate) bursts: Numbers<4>,
     /// Ramp: FROM:TO, multiples of the base rate.
-    #[arg(long, value_name = "PLAN", default_value = "0.2:2", value_parser = numbers::<2>)]
+    #[arg(allow_negative_numbers = true, long, value_name = "PLAN", default_value = "0.2:2", value_parser = numbers::<2>)]
     pub(crate) ramp: Numbers<2>,
     /// Every drawn request costs so many units, instead of the tokens of a conversation.
     #[arg(long, value_name = "UNITS", conflicts_with = "trace")]
@@ -116,7 +116,7 @@ pub(crate) struct Service {
     #[arg(long, value_name = "LAW", default_value = "constant")]
     pub(crate) noise: NoiseName,
     /// Standard deviation of the logarithm, for log-normal noise.
-    #[arg(long, value_name = "X", default_value_t = 0.8)]
+    #[arg(allow_negative_numbers = true, long, value_name = "X", default_value_t = 0.8)]
     pub(crate) sigma: f64,
     /// How long a client waits, milliseconds [default: ten mean service times].
     #[arg(long, value_name = "MS")]
@@ -125,10 +125,10 @@ pub(crate) struct Service {
     #[arg(long, value_name = "N")]
     pub(crate) knee: Option<u32>,
     /// Slow-down per request past the knee.
-    #[arg(long, value_name = "X", default_value_t = 0.01)]
+    #[arg(allow_negative_numbers = true, long, value_name = "X", default_value_t = 0.01)]
     pub(crate) alpha: f64,
     /// Slow-down per pair of requests past the knee.
-    #[arg(long, value_name = "X", default_value_t = 0.0002)]
+    #[arg(allow_negative_numbers = true, long, value_name = "X", default_value_t = 0.0002)]
     pub(crate) beta: f64,
     /// The most in the server at once; it refuses the rest.
     #[arg(long, value_name = "N")]

@@ -5,6 +5,7 @@
 mod bench;
 mod cli;
 
+use core::time::Duration;
 use std::fs;
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
@@ -18,6 +19,9 @@ use tollgate_sim::compare::compare;
 use tollgate_sim::report::{Summary, chart, table, text};
 
 use crate::cli::{Cli, Command, Compare};
+
+/// A shorter run shows no progress.
+const WORTH_A_BAR: Duration = Duration::from_millis(500);
 
 fn main() -> ExitCode {
     let result = match Cli::parse().command {
@@ -39,8 +43,10 @@ fn run_compare(asked: &Compare) -> anyhow::Result<()> {
     let scenario = asked.setup()?.resolve()?;
     let bar = progress_bar();
     let comparison = compare(&scenario, &kinds, |done, expected| {
-        bar.set_length(expected);
-        bar.set_position(done);
+        if bar.elapsed() >= WORTH_A_BAR {
+            bar.set_length(expected);
+            bar.set_position(done);
+        }
     });
     bar.finish_and_clear();
     let (comparison, summary) = (comparison?, Summary::new(&scenario));
@@ -63,7 +69,7 @@ fn run_compare(asked: &Compare) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// On the terminal of whoever waits, and nowhere else. A short run is over before it is drawn.
+/// On the terminal of whoever waits, and nowhere else.
 fn progress_bar() -> ProgressBar {
     if !io::stderr().is_terminal() {
         return ProgressBar::hidden();

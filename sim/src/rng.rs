@@ -19,8 +19,6 @@ pub enum Source {
     Costs,
     /// How the service time of one request strays from its cost.
     Noise,
-    /// The jitter an estimator asks for.
-    Jitter,
 }
 
 /// The stream of `source` under `seed`.
@@ -31,7 +29,6 @@ pub fn stream(seed: u64, source: Source) -> ChaCha8Rng {
         Source::Arrivals => 1,
         Source::Costs => 2,
         Source::Noise => 3,
-        Source::Jitter => 4,
     });
     rng
 }
@@ -53,7 +50,6 @@ mod tests {
             stream(1, Source::Arrivals).next_u64(),
             stream(1, Source::Costs).next_u64(),
             stream(1, Source::Noise).next_u64(),
-            stream(1, Source::Jitter).next_u64(),
             stream(2, Source::Arrivals).next_u64(),
         ];
         for (i, first) in firsts.iter().enumerate() {

@@ -128,13 +128,12 @@ impl Setup {
         let unit_ns = self.unit_us * 1_000;
         let origin = origin(self.input, self.pressure, self.slots, num::seconds(unit_ns))?;
         let workload = Workload { origin, unit_ns, noise: self.noise, seed: self.seed };
-        let span_ns = num::nanos(workload.origin.span_s());
-        SimError::unless(
-            span_ns >= 1_000_000,
-            "run",
-            format!("{span_ns} ns long"),
-            "at least 1 ms of arrivals",
-        )?;
+        let span_s = workload.origin.span_s();
+        let requests = workload.origin.rate_per_s() * span_s;
+        let lengths = "0.001 to 1e9 simulated seconds of arrivals";
+        SimError::unless((1e-3..=1e9).contains(&span_s), "run", format!("{span_s} s long"), lengths)?;
+        SimError::unless(requests <= 1e9, "run", format!("{requests} requests long"), "up to 1e9 requests")?;
+        let span_ns = num::nanos(span_s);
         let deadline_ns = self.deadline_ms.map_or_else(
             || num::nanos(workload.mean_service_s() * DEADLINE_SERVICES),
             |ms| ms.saturating_mul(1_000_000),

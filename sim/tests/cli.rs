@@ -54,7 +54,7 @@ fn a_malformed_trace_is_refused_with_its_place_and_exit_code_2() {
 #[test]
 fn mistakes_on_the_command_line_are_named_with_exit_code_2() {
     for (arguments, names) in [
-        (&["compare", "--load", "-1"][..], "--load"),
+        (&["compare", "--load", "-1"][..], "load is -1, allowed is"),
         (&["compare", "--load", "0"], "load is 0, allowed is"),
         (&["compare", "--slots", "0"], "slots is 0, allowed is"),
         (&["compare", "--slow", "10%:20%"], "FROM:TO:FACTOR"),

@@ -165,8 +165,11 @@ pub fn svg(summary: &Summary, comparison: &Comparison) -> Result<String, ChartEr
     Ok(text)
 }
 
-/// A time on the axis of a run this long.
+/// A time on the axis of a run this long; none at its very end, where the next panel begins.
 fn seconds_label(at_s: f64, span_s: f64) -> String {
+    if at_s > 0.96 * span_s {
+        return String::new();
+    }
     if span_s >= 10.0 { format!("{at_s:.0}") } else { format!("{at_s:.2}") }
 }
 

@@ -69,6 +69,8 @@ fn settings_out_of_range_are_refused_by_name() {
     assert!(message(Setup { pressure: Pressure::Load(f64::NAN), ..base() }).starts_with("load is NaN"));
     assert!(message(Setup { unit_us: 0, ..base() }).starts_with("unit is 0"));
     assert!(message(Setup { deadline_ms: Some(0), ..base() }).starts_with("deadline is 0"));
+    assert!(message(Setup { pressure: Pressure::Pace(1e9), ..base() }).starts_with("run is 1000000000"));
+    assert!(message(setup(Input::Trace(trace()), Pressure::Pace(1e5))).starts_with("run is 0.0001"));
     let slow = Slow { from: When::Percent(50.0), to: When::Percent(101.0), factor: 2.0 };
     assert!(message(Setup { slow_downs: vec![slow], ..base() }).starts_with("slow-down is 101"));
 }

@@ -142,7 +142,7 @@ impl Aimd {
         let ratio = self.settings.backoff_ratio;
         if self.settings.cut_each_drop {
             self.estimate = f64::from(num::trunc_i32(self.estimate * ratio));
-        } else if let Some(depth) = self.epoch.drop(sample, self.limit) {
+        } else if let Some(depth) = self.epoch.drop(sample, self.limit, 1) {
             self.estimate *= 1.0 - (1.0 - ratio) * depth;
             self.earned = 0;
         }

@@ -5,13 +5,21 @@
 //! or a refusal that took no time. A long average learns the overload as normal. Replacing the minimum by whatever
 //! sample comes next (Vegas' probe) learns the overload at once. Passing by, nobody sees `b` while there is a queue.
 //!
-//! **Derivation.** So make the queue go away for a moment and look. Every so many requests publish half the estimate;
-//! admissions then stop until only half are in flight. A request *started after the dip began*, with no more than the
-//! dipped limit in flight at its admission, has met at most half the concurrency. Average these. If the estimate `e`
-//! is at most twice what the server can do at once, half of it is no queue, and the average is `b`, without bias. If
-//! it is more, the average is too high, but at most `r/2` of a queue that is proportional to concurrency: the
-//! estimator still sees `r ≥ 2b`, comes down, and the next dip measures a smaller queue. Both errors heal: a `b` too
-//! low and a `b` too high are replaced by a measurement that depends on neither.
+//! **Derivation.** So make the queue go away for a moment and look. Every so many requests publish a share `d` of the
+//! estimate `e`; admissions then stop until no more are in flight. The dip has *settled* once `d·e` requests have ended
+//! that were started after it began, with no more than `d·e` in flight at their admission: the old queue is gone, and
+//! the requests in flight have turned over once. The mean of the successes that end from then on is `b`.
+//!
+//! To average only requests started after the dip began would be wrong: those that end soon after are the short ones
+//! (exponential times, seen for 2.5 times their mean, average to 0.78 of it). Once in steady state, what *ends* is an
+//! unbiased sample; a straggler from before makes `b` too high by its old wait, and there are few. For the same reason
+//! a limit's worth of successes after the dip belong to no [round](super::round): concurrency is growing then, and
+//! the short ones end first.
+//!
+//! If `d·e` is no more than the server can do at once, `b` is right. If it is more, `b` is too high, but at most as
+//! high as a queue proportional to concurrency makes it, `d·r`: the estimator still sees `r ≥ b/d`, comes down, and
+//! the next dip measures a smaller queue. Both errors heal: a `b` too low and a `b` too high are replaced by a
+//! measurement that depends on neither.
 //!
 //! A measurement that differs from `b` by more than half of the smaller one cannot be noise and replaces `b`; a
 //! nearer one is averaged with it. The mean of 16 exponential times scatters by a quarter, so ×1.5 is two sigma.
@@ -21,7 +29,7 @@
 //! replaced `b` starts the sequence anew. A caller may also ask for a dip at once ([`Dip::request`]).
 //!
 //! **How long.** At most until `4 · (e + samples)` successes have ended since its start. If the limit is not enforced
-//! (a shadow mode) or no request qualifies, the dip ends then and teaches nothing; it cannot hold the limit down.
+//! (a shadow mode) the dip never settles, ends then and teaches nothing; it cannot hold the limit down.
 //!
 //! Rounding: rtts of 0 (a coarse clock) enter the mean as they are; a mean is harmless, clamping each would bias it.
 //!
@@ -45,7 +53,9 @@ const NOT_NOISE: f64 = 1.5;
 struct Dipping {
     began: Timestamp,
     level: u32,
-    /// Qualifying successes, and those wanted.
+    /// Successes admitted under the dip that have yet to end before it is settled.
+    unsettled: u32,
+    /// Successes measured, and those wanted.
     count: u32,
     wanted: u32,
     sum_ns: f64,
@@ -59,36 +69,45 @@ pub(super) struct Dip<J> {
     /// Longest distance between dips, in limits' worth of successes.
     most: u32,
     samples: u32,
+    share: f64,
     min: u32,
     every: u32,
     /// Successes until the next dip.
     left: u64,
+    /// Successes yet to end before concurrency has risen again after a dip.
+    rising: u32,
     now: Option<Dipping>,
     no_load_ns: Option<f64>,
 }
 
 impl<J: Jitter> Dip<J> {
-    pub(super) fn new(most: u32, samples: u32, min: u32, initial: u32, mut jitter: J) -> Self {
+    /// Dips to `share` of the estimate, not below `min`, to measure `samples` successes, each `most` limits' worth of
+    /// successes at the latest.
+    pub(super) fn new(most: u32, samples: u32, share: f64, min: u32, initial: u32, mut jitter: J) -> Self {
         let every = FIRST.min(most);
         let left = distance(every, f64::from(initial), &mut jitter);
-        Self { jitter, most, samples, min, every, left, now: None, no_load_ns: None }
+        Self { jitter, most, samples, share, min, every, left, rising: 0, now: None, no_load_ns: None }
     }
 
-    /// A success ended. True if it belonged to a dip (and so says nothing about the queue).
+    /// A success ended. True if it belonged to a dip or to the rise after it (and so says nothing about the queue).
     pub(super) fn success(&mut self, sample: &Sample, estimate: f64) -> bool {
         let Some(dip) = &mut self.now else {
             self.left = self.left.saturating_sub(1);
             if self.left == 0 && self.no_load_ns.is_some() {
                 self.begin(sample.ended(), estimate);
             }
-            return false;
+            let rising = self.rising > 0;
+            self.rising = self.rising.saturating_sub(1);
+            return rising;
         };
         dip.left = dip.left.saturating_sub(1);
         // A sample that ended before the dip began but is told of after it shows that the clock went back.
         let after = sample.started > dip.began || sample.ended() < dip.began;
-        if after && sample.in_flight <= dip.level {
+        if dip.unsettled == 0 {
             dip.count = dip.count.saturating_add(1);
             dip.sum_ns += num::to_f64(num::nanos(sample.rtt));
+        } else if after && sample.in_flight <= dip.level {
+            dip.unsettled = dip.unsettled.saturating_sub(1);
         }
         let (count, wanted, sum_ns, left) = (dip.count, dip.wanted, dip.sum_ns, dip.left);
         if count >= wanted {
@@ -96,16 +115,17 @@ impl<J: Jitter> Dip<J> {
         }
         if count >= wanted || left == 0 {
             self.now = None;
+            self.rising = num::trunc_i32(estimate);
             self.left = distance(self.every, estimate, &mut self.jitter);
         }
         true
     }
 
     fn begin(&mut self, now: Timestamp, estimate: f64) {
-        let level = num::trunc_i32(estimate / 2.0).max(self.min).max(1);
+        let level = num::trunc_i32(estimate * self.share).max(self.min).max(1);
         let wanted = self.samples.max(level);
         let left = num::trunc_u64(estimate).saturating_add(wanted.into()).saturating_mul(4);
-        self.now = Some(Dipping { began: now, level, count: 0, wanted, sum_ns: 0.0, left });
+        self.now = Some(Dipping { began: now, level, unsettled: level, count: 0, wanted, sum_ns: 0.0, left });
     }
 
     fn measured(&mut self, mean_ns: f64) {
@@ -147,6 +167,7 @@ fn distance(every: u32, estimate: f64, jitter: &mut impl Jitter) -> u64 {
 }
 
 #[cfg(test)]
+#[allow(clippy::arithmetic_side_effects)]
 mod tests {
     use core::time::Duration;
 
@@ -159,7 +180,7 @@ mod tests {
     }
 
     fn dipping() -> Dip<Steps> {
-        let mut dip = Dip::new(30, 4, 1, 8, Steps::default());
+        let mut dip = Dip::new(30, 4, 0.5, 1, 8, Steps::default());
         dip.learn_first(100.0);
         dip.request();
         assert!(!dip.success(&success(900, 100, 8), 8.0));
@@ -167,12 +188,20 @@ mod tests {
         dip
     }
 
+    /// Rtts of the settling are not measured.
+    fn settle(dip: &mut Dip<Steps>) {
+        for i in 0..4 {
+            assert!(dip.success(&success(1001 + i, 7, 4), 8.0));
+        }
+    }
+
     #[test]
-    fn only_requests_started_after_the_dip_began_at_the_dipped_concurrency_are_measured() {
+    fn only_requests_started_after_the_dip_began_at_the_dipped_concurrency_settle_it() {
         let mut dip = dipping();
         for sample in [success(1000, 9000, 1), success(500, 9000, 4), success(1001, 9000, 5)] {
             assert!(dip.success(&sample, 8.0));
         }
+        settle(&mut dip);
         for i in 0..4 {
             assert!(dip.level().is_some());
             dip.success(&success(1001 + i, 40, 4), 8.0);
@@ -182,9 +211,22 @@ mod tests {
     }
 
     #[test]
+    fn a_limits_worth_of_successes_after_a_dip_belongs_to_no_round() {
+        let mut dip = dipping();
+        while dip.level().is_some() {
+            dip.success(&success(1001, 100, 4), 8.0);
+        }
+        for _ in 0..8 {
+            assert!(dip.success(&success(1001, 100, 8), 8.0));
+        }
+        assert!(!dip.success(&success(1001, 100, 8), 8.0));
+    }
+
+    #[test]
     fn a_near_measurement_is_averaged_and_a_far_one_believed() {
         for (measured, expected) in [(120, 110.0), (151, 151.0), (90, 95.0), (60, 60.0)] {
             let mut dip = dipping();
+            settle(&mut dip);
             for i in 0..4 {
                 dip.success(&success(1001 + i, measured, 4), 8.0);
             }

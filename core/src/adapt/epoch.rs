@@ -6,12 +6,14 @@
 //!
 //! That alone is not enough where drops are fast: a server that refuses in 0.2 ms while its work takes 10 ms would be
 //! cut fifty times in one round trip. So the depth is in proportion to how much of an epoch has passed since the last
-//! cut, `min(1, max(k / limit, elapsed / typical))`: `k` requests finished since, a limit's worth being a whole
-//! turnover; `typical` ns is a moving average of the round-trip times of successes. It is never 0, so no fresh drop
-//! is swallowed, and all cuts of one round trip together are about one whole cut.
+//! cut: `min(1, max(k, limit·elapsed/typical) / span)`. `k` requests have finished since; in `elapsed` ns about
+//! `limit·elapsed/typical` could have, `typical` ns being a moving average of the round-trip times of successes. `span`
+//! requests are an epoch: the limit, a whole turnover, or the length of a round if that is more, so that a small limit
+//! is not cut more often than it may be raised. The depth is never 0, so no fresh drop is swallowed, and all cuts of
+//! one epoch together are about one whole cut.
 //!
 //! A drop that *ended* before the last cut, reported after it, shows that the clock went back; it is news, with the
-//! depth of `k / limit`. Otherwise one wild timestamp would silence every drop after it.
+//! depth of `k / span`. Otherwise one wild timestamp would silence every drop after it.
 //!
 //! Constants: `typical` moves by 1/16 of the difference, a memory of some sixteen requests, in which a service's mean
 //! is known to about a quarter; the depth needs no more.
@@ -42,18 +44,19 @@ impl Epoch {
             if self.typical_ns > 0.0 { self.typical_ns + (rtt_ns - self.typical_ns) / 16.0 } else { rtt_ns };
     }
 
-    /// A drop ended: how deep to cut, in (0, 1], or `None` if the last cut already answers it.
-    pub(super) fn drop(&mut self, sample: &Sample, limit: u32) -> Option<f64> {
+    /// A drop ended: how deep to cut, in (0, 1], or `None` if the last cut already answers it. An epoch is `limit`
+    /// requests long, and at least `least`.
+    pub(super) fn drop(&mut self, sample: &Sample, limit: u32, least: u32) -> Option<f64> {
         self.finished = self.finished.saturating_add(1);
         let now = sample.ended();
         let depth = match self.cut_at {
             None => 1.0,
             Some(cut_at) if sample.started < cut_at && now >= cut_at => return None,
             Some(cut_at) => {
-                let turned = num::to_f64(self.finished) / f64::from(limit.max(1));
                 let elapsed_ns = num::to_f64(num::nanos(now.saturating_since(cut_at)));
-                let elapsed = elapsed_ns / self.typical_ns.max(1.0);
-                turned.max(elapsed).min(1.0)
+                let turned = f64::from(limit) * (elapsed_ns / self.typical_ns.max(1.0));
+                let span = f64::from(limit.max(least).max(1));
+                (turned.max(num::to_f64(self.finished)) / span).min(1.0)
             }
         };
         self.cut_at = Some(now);
@@ -63,6 +66,7 @@ impl Epoch {
 }
 
 #[cfg(test)]
+#[allow(clippy::arithmetic_side_effects)]
 mod tests {
     use super::*;
     use crate::adapt::Outcome;
@@ -80,34 +84,47 @@ mod tests {
     fn the_first_drop_cuts_fully_and_those_admitted_before_it_do_not() {
         let mut epoch = Epoch::default();
         epoch.success(Duration::from_millis(10));
-        assert_eq!(epoch.drop(&dropped(100, 10), 20), Some(1.0));
-        assert_eq!(epoch.drop(&dropped(101, 10), 20), None);
-        assert_eq!(epoch.drop(&dropped(109, 500), 20), None);
-        assert_eq!(epoch.drop(&dropped(110, 10), 20), Some(1.0), "a round trip later: a new epoch");
+        assert_eq!(epoch.drop(&dropped(100, 10), 20, 1), Some(1.0));
+        assert_eq!(epoch.drop(&dropped(101, 10), 20, 1), None);
+        assert_eq!(epoch.drop(&dropped(109, 500), 20, 1), None);
+        assert_eq!(epoch.drop(&dropped(110, 10), 20, 1), Some(1.0), "a round trip later: a new epoch");
     }
 
     #[test]
     fn fast_drops_cut_in_proportion_to_the_time_since_the_last_cut() {
         let mut epoch = Epoch::default();
         epoch.success(Duration::from_millis(10));
-        epoch.drop(&dropped(100, 0), 1000);
-        assert_eq!(epoch.drop(&dropped(101, 0), 1000), Some(0.1));
-        assert_eq!(epoch.drop(&dropped(106, 0), 1000), Some(0.5));
+        epoch.drop(&dropped(100, 0), 1000, 1);
+        assert_eq!(epoch.drop(&dropped(101, 0), 1000, 1), Some(0.1));
+        assert_eq!(epoch.drop(&dropped(106, 0), 1000, 1), Some(0.5));
+    }
+
+    #[test]
+    fn a_small_limit_is_not_cut_more_often_than_a_round() {
+        let mut epoch = Epoch::default();
+        epoch.success(Duration::from_millis(10));
+        epoch.drop(&dropped(100, 10), 4, 32);
+        assert_eq!(
+            epoch.drop(&dropped(110, 10), 4, 32),
+            Some(0.125),
+            "a turnover of 4 is an eighth of a round"
+        );
+        assert_eq!(epoch.drop(&dropped(500, 10), 4, 32), Some(1.0));
     }
 
     #[test]
     fn with_a_clock_that_stands_a_turnover_is_an_epoch() {
         let mut epoch = Epoch::default();
         epoch.success(Duration::from_millis(10));
-        epoch.drop(&dropped(0, 0), 4);
-        assert_eq!(epoch.drop(&dropped(0, 0), 4), Some(0.25));
+        epoch.drop(&dropped(0, 0), 4, 1);
+        assert_eq!(epoch.drop(&dropped(0, 0), 4, 1), Some(0.25));
     }
 
     #[test]
     fn a_clock_that_went_back_silences_no_drop() {
         let mut epoch = Epoch::default();
-        epoch.drop(&Sample { started: Timestamp::MAX, ..dropped(0, 0) }, 4);
-        assert_eq!(epoch.drop(&dropped(5, 5), 4), Some(0.25));
-        assert_eq!(epoch.drop(&dropped(20, 5), 4), Some(1.0));
+        epoch.drop(&Sample { started: Timestamp::MAX, ..dropped(0, 0) }, 4, 1);
+        assert_eq!(epoch.drop(&dropped(5, 5), 4, 1), Some(0.25));
+        assert_eq!(epoch.drop(&dropped(20, 5), 4, 1), Some(1.0));
     }
 }

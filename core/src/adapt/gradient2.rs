@@ -12,8 +12,9 @@
 //! With less than half of the limit in flight the limit does not rise, and falls only if the requests in flight
 //! themselves make a queue above the allowance, `N·(1 − g) > Q`.
 //!
-//! By default `r` is the mean of a [round](RoundSettings) and `b` is measured in dips. Where time is proportional to
-//! concurrency (one slot) a dip sees half of it, `g = t/2`, and the limit comes to rest at `Q/(1 − t/2)` at most.
+//! By default `r` is the mean of a [round](RoundSettings) and `b` is measured in dips to a share `d` of the limit.
+//! Where time is proportional to concurrency (one slot), `g = t·d`, and the limit rests at `Q/(1 − t·d)` at most: 10.
+//! So `t·d` must be below 1.
 //!
 //! **Source.** `Gradient2Limit` of Netflix concurrency-limits; [`Gradient2Settings::netflix`] equals it bit for bit,
 //! `NaN` included. Deviations of our default: rounds in place of single samples; dips in place of a long average
@@ -21,7 +22,7 @@
 //! limit; round-trip times of 0 make no `NaN`; `max` is 1000 and `min` 1; bounds are checked.
 //!
 //! **Constants.** `t` 1.5 is the reference's. `Q` is the root of the limit, at least the reference's 4: the noise of a
-//! round, and growth from 20 to 400 in some forty rounds. `smoothing` ½ halves the noise of a decision.
+//! round, and growth from 20 to 400 in some thirty rounds. `smoothing` 1: a round is smooth already.
 //!
 //! **Invariants.** **I1** `min ≤ limit ≤ max`; **I2** the estimate is finite; **I3** a drop never raises and touches
 //! no baseline; **I4** a request with less than half in flight never raises the estimate; **I5** from every state a
@@ -40,7 +41,7 @@
 //!     let rtt = Duration::from_millis(5);
 //!     gradient.on_sample(&Sample { started, rtt, in_flight: 10, outcome: Outcome::Success });
 //! }
-//! assert_eq!(gradient.limit(), 12, "half of an allowance of 4");
+//! assert_eq!(gradient.limit(), 14, "a round without a queue: an allowance of 4");
 //! # Ok::<(), tollgate::ConfigError>(())
 //! ```
 
@@ -99,7 +100,7 @@ impl Default for Gradient2Settings {
             initial: 20,
             min: 1,
             max: 1000,
-            smoothing: 0.5,
+            smoothing: 1.0,
             rtt_tolerance: 1.5,
             queue: Scale::Sqrt { times: 1, at_least: 4 },
             learning: Learning::Rounds(RoundSettings::default()),
@@ -186,7 +187,7 @@ impl<J: Jitter> Gradient2<J> {
         bounds::state_smoothing(&mut rules, smoothing);
         state_tolerance(&mut rules, rtt_tolerance);
         match learning {
-            Learning::Rounds(rounds) => rounds.state_rules(&mut rules),
+            Learning::Rounds(rounds) => rounds.state_rules(&mut rules, rtt_tolerance),
             Learning::EachSample(Gradient2Reference { long_window, backoff_ratio, .. }) => {
                 rules.require(long_window >= 1, "learning.long_window", long_window, "at least 1 sample");
                 let ratio = backoff_ratio.unwrap_or(1.0);
@@ -231,7 +232,7 @@ impl<J> Gradient2<J> {
         }
     }
 
-    /// Whether half the estimate is published for a while, to measure the time without a queue.
+    /// Whether a share of the estimate is published for a while, to measure the time without a queue.
     #[must_use]
     pub fn is_dipping(&self) -> bool {
         matches!(&self.mode, Mode::Rounds(rounds) if rounds.is_dipping())

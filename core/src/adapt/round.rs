@@ -43,25 +43,33 @@ pub enum Learning<R> {
 pub struct RoundSettings {
     /// Successes in a round, at least; the limit if that is more. 1 or more; default 32.
     pub samples: u32,
-    /// Longest distance between dips, in limits' worth of successes. 1 or more; default 30, as Vegas' probe.
+    /// Longest distance between dips, in limits' worth of successes. 1 or more. Default 60: a
+    /// dip costs about a limit's worth at half the throughput, so one or two percent of it.
     pub dip_every: u32,
     /// Successes averaged in a dip, at least; the dipped limit if that is more. 1 or more; default 16.
     pub dip_samples: u32,
+    /// Share of the estimate published in a dip, in (0, 1). Default 0.4.
+    pub dip_to: f64,
     /// Share of the limit that is left after a whole cut for drops, in (0, 1). Default 0.9.
     pub drop_ratio: f64,
 }
 
 impl Default for RoundSettings {
     fn default() -> Self {
-        Self { samples: 32, dip_every: 30, dip_samples: 16, drop_ratio: 0.9 }
+        Self { samples: 32, dip_every: 60, dip_samples: 16, dip_to: 0.4, drop_ratio: 0.9 }
     }
 }
 
 impl RoundSettings {
-    pub(super) fn state_rules(&self, rules: &mut Rules) {
+    /// States the rules. A queue in proportion to concurrency makes requests `1/dip_to` times slower than a dip finds
+    /// them; more must not be tolerated, or it is never seen.
+    pub(super) fn state_rules(&self, rules: &mut Rules, tolerance: f64) {
         let sound = self.samples >= 1 && self.dip_every >= 1 && self.dip_samples >= 1;
         let least = self.samples.min(self.dip_every).min(self.dip_samples);
         rules.require(sound, "learning.samples, dip_every, dip_samples", least, "at least 1 each");
+        let share = self.dip_to;
+        let sound = share > 0.0 && share * tolerance.max(1.0) < 1.0;
+        rules.require(sound, "learning.dip_to", share, "above 0 and below 1 / rtt_tolerance");
         let ratio = self.drop_ratio;
         rules.require(ratio > 0.0 && ratio < 1.0, "learning.drop_ratio", ratio, "above 0 and below 1");
     }
@@ -87,7 +95,7 @@ pub(super) struct Round {
     pub(super) no_load_ns: f64,
     /// Mean in flight at admission, at most the estimate.
     pub(super) in_flight: f64,
-    /// Whether it may raise the limit: at least half of it was in use, and not more was dropped than done.
+    /// Whether it may raise the limit: at its last success at least half was in use, and not more was dropped than done.
     pub(super) may_raise: bool,
 }
 
@@ -103,25 +111,15 @@ pub(super) struct Rounds<J> {
     drops: u32,
     sum_ns: f64,
     sum_in_flight: f64,
-    peak: u32,
     slow: u32,
 }
 
 impl<J: Jitter> Rounds<J> {
     pub(super) fn new(settings: RoundSettings, min: u32, initial: u32, jitter: J) -> Self {
-        let dip = Dip::new(settings.dip_every, settings.dip_samples, min, initial, jitter);
+        let RoundSettings { dip_every, dip_samples, dip_to, .. } = settings;
+        let dip = Dip::new(dip_every, dip_samples, dip_to, min, initial, jitter);
         let epoch = Epoch::default();
-        Self {
-            settings,
-            epoch,
-            dip,
-            successes: 0,
-            drops: 0,
-            sum_ns: 0.0,
-            sum_in_flight: 0.0,
-            peak: 0,
-            slow: 0,
-        }
+        Self { settings, epoch, dip, successes: 0, drops: 0, sum_ns: 0.0, sum_in_flight: 0.0, slow: 0 }
     }
 
     /// Learns from one sample, given the estimate in force (finite, ≥ 1). O(1).
@@ -130,7 +128,7 @@ impl<J: Jitter> Rounds<J> {
             Outcome::Ignored => Verdict::Wait,
             Outcome::Dropped => {
                 self.drops = self.drops.saturating_add(1);
-                match self.epoch.drop(sample, num::trunc_i32(estimate)) {
+                match self.epoch.drop(sample, num::trunc_i32(estimate), self.settings.samples) {
                     Some(depth) => Verdict::Cut(1.0 - (1.0 - self.settings.drop_ratio) * depth),
                     None => Verdict::Wait,
                 }
@@ -147,12 +145,15 @@ impl<J: Jitter> Rounds<J> {
         self.successes = self.successes.saturating_add(1);
         self.sum_ns += num::to_f64(num::nanos(sample.rtt));
         self.sum_in_flight += f64::from(sample.in_flight);
-        self.peak = self.peak.max(sample.in_flight);
         let wanted = self.settings.samples.max(num::trunc_i32(estimate));
-        if self.successes < wanted { Verdict::Wait } else { Verdict::Round(self.close(estimate)) }
+        if self.successes < wanted {
+            Verdict::Wait
+        } else {
+            Verdict::Round(self.close(estimate, sample.in_flight))
+        }
     }
 
-    fn close(&mut self, estimate: f64) -> Round {
+    fn close(&mut self, estimate: f64, in_flight: u32) -> Round {
         let count = f64::from(self.successes.max(1));
         let mean_ns = self.sum_ns / count;
         self.dip.learn_first(mean_ns);
@@ -161,14 +162,14 @@ impl<J: Jitter> Rounds<J> {
             mean_ns: mean_ns.max(1.0),
             no_load_ns,
             in_flight: (self.sum_in_flight / count).min(estimate),
-            may_raise: f64::from(self.peak) * 2.0 >= estimate && self.drops <= self.successes,
+            may_raise: f64::from(in_flight) * 2.0 >= estimate && self.drops <= self.successes,
         };
         self.slow = if round.mean_ns >= 2.0 * no_load_ns { self.slow.saturating_add(1) } else { 0 };
         if self.slow >= SLOW_ROUNDS {
             self.slow = 0;
             self.dip.request();
         }
-        (self.successes, self.drops, self.peak) = (0, 0, 0);
+        (self.successes, self.drops) = (0, 0);
         (self.sum_ns, self.sum_in_flight) = (0.0, 0.0);
         round
     }

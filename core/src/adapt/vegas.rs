@@ -13,7 +13,7 @@
 //! rise, for nothing is learnt about what it would allow; it may fall.
 //!
 //! By default all this is done per [round](RoundSettings): `r` is the mean of a limit's worth of successes and `b` is
-//! measured in dips, when half the limit is published for a short while. `q` is never above `N`, so delay alone takes
+//! measured in dips, when a share of the limit is published for a short while. `q` is never above `N`, so delay alone takes
 //! no limit below `beta` (4): a server that bears less says so by drops. Below `alpha` (2) every busy round raises.
 //!
 //! **Source.** `VegasLimit` of Netflix concurrency-limits; [`VegasSettings::netflix`] equals it bit for bit, except
@@ -198,7 +198,7 @@ impl<J: Jitter> Vegas<J> {
         rules.require(decrease.is_sound(), "decrease", decrease.given(), "above 0 and below 1");
         bounds::state_smoothing(&mut rules, smoothing);
         match learning {
-            Learning::Rounds(rounds) => rounds.state_rules(&mut rules),
+            Learning::Rounds(rounds) => rounds.state_rules(&mut rules, 1.0),
             Learning::EachSample(VegasReference { probe_multiplier: multiplier, .. }) => {
                 let sound = multiplier > 0.0 && multiplier.is_finite();
                 rules.require(sound, "learning.probe_multiplier", multiplier, "above 0");
@@ -233,7 +233,7 @@ impl<J> Vegas<J> {
         ns.map(Duration::from_nanos)
     }
 
-    /// Whether half the estimate is published for a while, to measure the time without a queue.
+    /// Whether a share of the estimate is published for a while, to measure the time without a queue.
     #[must_use]
     pub fn is_dipping(&self) -> bool {
         matches!(&self.mode, Mode::Rounds(rounds) if rounds.is_dipping())

@@ -1,1 +1,79 @@
+use super::*;
+use crate::Timestamp;
+use crate::adapt::testing::{Client, MS, fields};
 
+fn aimd(initial: u32) -> Aimd {
+    Aimd::new(AimdSettings { initial, ..AimdSettings::default() }).unwrap()
+}
+
+#[test]
+fn a_limits_worth_of_busy_successes_adds_one_permit() {
+    let (mut aimd, mut client) = (aimd(20), Client::default());
+    assert_eq!(client.successes(&mut aimd, MS, 19), 20);
+    assert_eq!(client.successes(&mut aimd, MS, 1), 21);
+    assert_eq!(client.successes(&mut aimd, MS, 20), 21);
+    assert_eq!(client.successes(&mut aimd, MS, 1), 22);
+}
+
+#[test]
+fn half_of_the_limit_in_flight_is_busy_and_one_less_is_not() {
+    let mut client = Client::default();
+    for (in_flight, expected) in [(9, 20), (10, 21), (u32::MAX, 21)] {
+        let mut aimd = aimd(20);
+        for _ in 0..20 {
+            client.with(&mut aimd, MS, in_flight, Outcome::Success);
+        }
+        assert_eq!(aimd.limit(), expected, "{in_flight} in flight");
+    }
+}
+
+#[test]
+fn drops_admitted_before_the_last_cut_do_not_cut_again() {
+    let mut aimd = aimd(100);
+    let started = Timestamp::from_nanos(5);
+    let lost = Sample { started, rtt: MS, in_flight: 100, outcome: Outcome::Dropped };
+    for _ in 0..100 {
+        assert_eq!(aimd.on_sample(&lost), 90);
+    }
+    let next = Sample { started: lost.ended(), ..lost };
+    assert_eq!(aimd.on_sample(&next), 81);
+}
+
+#[test]
+fn a_success_as_slow_as_the_timeout_is_one_and_a_slower_one_is_a_drop() {
+    let (mut aimd, mut client) = (aimd(20), Client::default());
+    let timeout = Duration::from_secs(5);
+    assert_eq!(client.one(&mut aimd, timeout, Outcome::Success), 20);
+    assert_eq!(client.one(&mut aimd, timeout + Duration::from_nanos(1), Outcome::Success), 18);
+}
+
+#[test]
+fn the_limit_stays_within_its_bounds() {
+    let settings = AimdSettings { initial: 3, min: 2, max: 4, ..AimdSettings::default() };
+    let (mut aimd, mut client) = (Aimd::new(settings).unwrap(), Client::default());
+    assert_eq!(client.successes(&mut aimd, MS, 100), 4);
+    for _ in 0..100 {
+        client.wait(MS);
+        client.one(&mut aimd, MS, Outcome::Dropped);
+    }
+    assert_eq!(aimd.limit(), 2);
+}
+
+#[test]
+fn every_broken_rule_is_named() {
+    let settings = AimdSettings {
+        initial: 0,
+        min: 9,
+        max: 5,
+        increase: 0,
+        backoff_ratio: f64::NAN,
+        ..AimdSettings::default()
+    };
+    assert_eq!(fields(Aimd::new(settings)), ["min", "initial", "increase", "backoff_ratio"]);
+    let loose = AimdSettings { loose_bounds: true, increase: 1, backoff_ratio: 0.5, ..settings };
+    assert!(Aimd::new(loose).is_ok());
+    let beyond = AimdSettings { max: 1 << 31, ..loose };
+    assert_eq!(fields(Aimd::new(beyond)), ["initial, min, max"]);
+    let one = AimdSettings { backoff_ratio: 1.0, ..AimdSettings::default() };
+    assert_eq!(fields(Aimd::new(one)), ["backoff_ratio"]);
+}

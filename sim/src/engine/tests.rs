@@ -1,3 +1,6 @@
+use core::cell::RefCell;
+use std::rc::Rc;
+
 use super::*;
 use crate::arrivals::Law;
 use crate::policy::Kind;
@@ -139,4 +142,40 @@ fn the_same_seed_gives_the_same_run_and_another_seed_another() {
 fn what_a_policy_does_shifts_nobodys_luck() {
     let offered = |kind| simulate(kind, setup(1.5)).offered;
     assert_eq!(offered(Kind::None), offered(Kind::Fixed(1)));
+}
+
+/// Keeps what it is told.
+struct Listener {
+    limit: u32,
+    heard: Rc<RefCell<Vec<Sample>>>,
+}
+
+impl Estimator for Listener {
+    fn on_sample(&mut self, sample: &Sample) -> u32 {
+        self.heard.borrow_mut().push(*sample);
+        self.limit
+    }
+
+    fn limit(&self) -> u32 {
+        self.limit
+    }
+}
+
+#[test]
+fn the_estimator_hears_of_every_end_in_order_with_its_outcome_and_time() {
+    let heard = Rc::new(RefCell::new(Vec::new()));
+    let listener = Listener { limit: 50, heard: Rc::clone(&heard) };
+    let scenario = Setup { hard_limit: Some(45), ..setup(3.0) }.resolve().unwrap();
+    let run = run(&scenario, Gate::adaptive(listener).unwrap());
+    let heard = heard.borrow();
+    let deadline = Duration::from_millis(100);
+    let refusal = Duration::from_nanos(REFUSAL_NS);
+    let count = |of: &dyn Fn(&&Sample) -> bool| num::count(heard.iter().filter(of).count());
+    assert!(run.counts.timed_out > 0 && run.counts.refused_by_server > 0, "{:?}", run.counts);
+    assert_eq!(count(&|sample| sample.outcome == Outcome::Success), run.counts.on_time);
+    assert_eq!(count(&|s| s.outcome == Outcome::Dropped && s.rtt == deadline), run.counts.timed_out);
+    assert_eq!(count(&|s| s.outcome == Outcome::Dropped && s.rtt == refusal), run.counts.refused_by_server);
+    assert_eq!(num::count(heard.len()), run.counts.admitted);
+    assert!(heard.is_sorted_by_key(Sample::ended));
+    assert!(heard.iter().all(|sample| (1..=50).contains(&sample.in_flight)));
 }

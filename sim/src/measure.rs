@@ -370,4 +370,11 @@ mod tests {
         let run = Recorder::new(SPAN_NS).finish(gauge(0));
         assert_eq!((run.latency, run.counts), (None, Counts::default()));
     }
+
+    #[test]
+    fn the_quantile_of_a_point_is_exact() {
+        let mut latencies_us: Vec<u64> = (1..=100).rev().map(|ms| ms * 1_000).collect();
+        assert_eq!(p95_ms(&mut latencies_us), Some(95.0));
+        assert_eq!(p95_ms(&mut []), None);
+    }
 }

@@ -293,4 +293,18 @@ mod tests {
         assert!((workload.origin.rate_per_s() - 2.0).abs() < 1e-9);
         assert!((workload.mean_service_s() - 4e-6).abs() < 1e-12);
     }
+
+    #[test]
+    fn who_comes_late_is_not_therefore_expensive() {
+        let jobs: Vec<Job> = by_law(Costs::Constant(5), Noise::Exponential, 7).jobs().collect();
+        let pairs: Vec<(f64, f64)> = jobs
+            .windows(2)
+            .map(|pair| (num::real(pair[1].at_ns - pair[0].at_ns), num::real(pair[1].work_ns)))
+            .collect();
+        let n = num::real(num::count(pairs.len()));
+        let (gap, work) = pairs.iter().fold((0.0, 0.0), |sum, pair| (sum.0 + pair.0 / n, sum.1 + pair.1 / n));
+        let together: f64 = pairs.iter().map(|pair| (pair.0 / gap - 1.0) * (pair.1 / work - 1.0) / n).sum();
+        // Both have variation 1, so this is their correlation.
+        assert!(together.abs() < 0.05, "correlation {together}");
+    }
 }

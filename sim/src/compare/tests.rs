@@ -101,3 +101,43 @@ fn the_csv_has_a_line_for_each_policy_and_the_oracle() {
     assert!(lines[1].starts_with("none,,") && lines[1].contains(",true,"), "{}", lines[1]);
     assert!(lines[2].starts_with("fixed 4,4.0,"), "{}", lines[2]);
 }
+
+/// A run of 2400 s in which 10 requests come in every second and so many are on time in each.
+fn synthetic(on_time: impl Fn(usize) -> u32) -> Run {
+    Run {
+        counts: Counts::default(),
+        latency: None,
+        peak_in_flight: 0,
+        peak_in_server: 0,
+        span_ns: 2_400_000_000_000,
+        events: 0,
+        points: Vec::new(),
+        on_time: (0..FINE).map(on_time).collect(),
+        offered: vec![10; FINE],
+    }
+}
+
+#[test]
+fn the_recovery_is_that_from_the_worst_disturbance_to_the_second() {
+    let at = |s: u64| s * 1_000_000_000;
+    let disturbances = [(at(100), at(200)), (at(1000), at(1200))];
+    let oracle = synthetic(|_| 8);
+    // Back 60 s after the first, 300 s after the second.
+    let back = synthetic(|s| if (100..260).contains(&s) || (1000..1500).contains(&s) { 0 } else { 8 });
+    // A window of 5 % may hold a tenth of bad seconds: 60 s of the second phase, so it begins 6 s before the good
+    // ones; 110 s of the first where it is the only one.
+    assert_eq!(recovery(&back, &oracle, &disturbances), Recovery::Seconds(294.0));
+    assert_eq!(recovery(&back, &oracle, &disturbances[..1]), Recovery::Seconds(49.0));
+    let lost = synthetic(|s| if s < 1000 { 8 } else { 7 });
+    assert_eq!(recovery(&lost, &oracle, &disturbances), Recovery::Never);
+    assert_eq!(recovery(&oracle, &oracle, &disturbances), Recovery::Seconds(0.0));
+}
+
+#[test]
+fn nobody_is_expected_to_serve_more_than_is_offered() {
+    let disturbances = [(0, 1_200_000_000_000)];
+    let oracle = synthetic(|s| if s < 1300 { 2 } else { 10 });
+    let mut quiet = synthetic(|s| if s < 1300 { 2 } else { 10 });
+    quiet.offered = vec![2; FINE];
+    assert_eq!(recovery(&quiet, &oracle, &disturbances), Recovery::Seconds(0.0));
+}

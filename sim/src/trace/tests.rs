@@ -46,6 +46,7 @@ fn the_generic_form_is_read_with_and_without_bytes() {
     assert_eq!(at_and_cost(&trace), [(0, 3), (500_000_000, 4), (500_000_000, 5)]);
     assert_eq!(trace.records.iter().map(|record| record.tenant).collect::<Vec<_>>(), [0, 1, 0]);
     assert_eq!((trace.form, trace.tenants), (Form::Generic, 2));
+    assert_eq!(trace.out_of_order, 0, "two at one instant are in order");
     let trace = read("\u{feff}arrival_s,tenant,cost,bytes\n0,a,3,77\n").unwrap();
     assert_eq!(trace.records[0].bytes, 77);
 }

@@ -362,7 +362,8 @@ fn aimd_requests_that_fail_together_cut_once_each() {
         aimd.limit()
     };
     assert_eq!(storm(AimdSettings::netflix()), 1);
-    assert_eq!(storm(AimdSettings::default()), 90);
+    assert_eq!(storm(AimdSettings { slow_start: false, ..AimdSettings::default() }), 90);
+    assert_eq!(storm(AimdSettings::default()), 50, "a slow start that overshot");
 }
 
 #[test]
@@ -372,7 +373,10 @@ fn aimd_adds_a_permit_per_request_and_doubles_in_one_round_trip() {
         Client::default().busy(&mut aimd, MS, 50)
     };
     assert_eq!(trip(AimdSettings::netflix()), 100);
-    assert_eq!(trip(AimdSettings::default()), 51);
+    assert_eq!(trip(AimdSettings { slow_start: false, ..AimdSettings::default() }), 51);
+    let mut slow = Aimd::new(AimdSettings { initial: 50, max: 200, ..AimdSettings::default() }).unwrap();
+    Client::default().busy(&mut slow, 4000 * MS, 1);
+    assert_eq!(Client::default().busy(&mut slow, MS, 49), 51, "slow start is over at the first slow success");
 }
 
 #[test]

@@ -8,8 +8,12 @@
 //! `backoff_ratio` of itself, once per congestion epoch. With a share `p` of drops the limit settles near
 //! `√(increase / (p·(1 − backoff_ratio)))` permits, whatever their cause: AIMD is for drops that mean overload.
 //!
+//! Slow start: at first every success that was admitted to a full house adds `increase`, which doubles the limit in a
+//! round trip, for a large limit is far from a small one in steps of one. It ends with the first success slower than
+//! half of `timeout`, and a drop that comes before that halves the limit: a doubling that overshot is not undone by 0.9.
+//!
 //! **Source.** `AIMDLimit` of Netflix concurrency-limits; [`AimdSettings::netflix`] equals it bit for bit.
-//! Deviations of our default, each an option: growth is per limit's worth of requests, not per request (the reference
+//! Deviations of our default, each an option but the first: slow start; growth is per limit's worth of requests, not per request (the reference
 //! adds 100 permits in one round trip at a limit of 100); one cut per epoch (k requests that fail together are one
 //! piece of news); `2·in_flight` does not wrap; the floor is 1, not 20; bounds are checked.
 //!
@@ -26,15 +30,22 @@
 //! use tollgate::adapt::{Aimd, AimdSettings, Estimator, Outcome, Sample};
 //!
 //! let mut aimd = Aimd::new(AimdSettings { initial: 10, ..AimdSettings::default() })?;
-//! let rtt = Duration::from_millis(5);
-//! let mut sample = Sample { started: Timestamp::ZERO, rtt, in_flight: 10, outcome: Outcome::Success };
+//! let busy = |in_flight, started| {
+//!     let rtt = Duration::from_millis(5);
+//!     Sample { started, rtt, in_flight, outcome: Outcome::Success }
+//! };
 //! for _ in 0..10 {
-//!     aimd.on_sample(&sample);
+//!     aimd.on_sample(&busy(aimd.limit(), Timestamp::ZERO));
 //! }
-//! assert_eq!(aimd.limit(), 11, "a limit's worth of successes");
-//! sample.outcome = Outcome::Dropped;
-//! assert_eq!(aimd.on_sample(&sample), 9);
-//! assert_eq!(aimd.on_sample(&sample), 9, "admitted before the cut: the same piece of news");
+//! assert_eq!(aimd.limit(), 20, "slow start: a limit's worth of successes doubles it");
+//!
+//! let dropped = Sample { outcome: Outcome::Dropped, ..busy(20, Timestamp::ZERO) };
+//! assert_eq!(aimd.on_sample(&dropped), 10, "the doubling overshot");
+//! assert_eq!(aimd.on_sample(&dropped), 10, "admitted before the cut: the same piece of news");
+//! for _ in 0..10 {
+//!     aimd.on_sample(&busy(10, dropped.ended()));
+//! }
+//! assert_eq!(aimd.limit(), 11, "from now on a limit's worth adds one");
 //! # Ok::<(), tollgate::ConfigError>(())
 //! ```
 
@@ -61,6 +72,8 @@ pub struct AimdSettings {
     pub backoff_ratio: f64,
     /// A success slower than this counts as a drop.
     pub timeout: Duration,
+    /// Double in each round trip until the first success slower than half of `timeout`; halve if a drop comes first.
+    pub slow_start: bool,
     /// Fault of the reference: grow at each busy success instead of once per limit's worth.
     pub grow_each_sample: bool,
     /// Fault of the reference: cut at each drop, truncated to whole permits, instead of once per epoch.
@@ -80,6 +93,7 @@ impl Default for AimdSettings {
             increase: 1,
             backoff_ratio: 0.9,
             timeout: Duration::from_secs(5),
+            slow_start: true,
             grow_each_sample: false,
             cut_each_drop: false,
             wrapping_in_flight: false,
@@ -95,6 +109,7 @@ impl AimdSettings {
         Self {
             min: 20,
             max: 200,
+            slow_start: false,
             grow_each_sample: true,
             cut_each_drop: true,
             wrapping_in_flight: true,
@@ -112,6 +127,8 @@ pub struct Aimd {
     limit: u32,
     /// Busy successes since the last increase.
     earned: u32,
+    /// In slow start.
+    starting: bool,
     epoch: Epoch,
 }
 
@@ -129,7 +146,14 @@ impl Aimd {
         rules.require(sound, "backoff_ratio", backoff_ratio, "at least 0.5 and below 1");
         rules.verdict()?;
         let epoch = Epoch::default();
-        Ok(Self { settings, estimate: f64::from(initial), limit: initial, earned: 0, epoch })
+        Ok(Self {
+            settings,
+            estimate: f64::from(initial),
+            limit: initial,
+            earned: 0,
+            starting: settings.slow_start,
+            epoch,
+        })
     }
 
     /// The limit before truncation to whole permits.
@@ -148,8 +172,10 @@ impl Aimd {
         if self.settings.cut_each_drop {
             self.estimate = f64::from(num::trunc_i32(self.estimate * ratio));
         } else if let Some(depth) = self.epoch.drop(sample, self.limit, 1) {
-            self.estimate *= 1.0 - (1.0 - ratio) * depth;
+            let left = if self.starting { 0.5 } else { 1.0 - (1.0 - ratio) * depth };
+            self.estimate *= left;
             self.earned = 0;
+            self.starting = false;
         }
     }
 
@@ -163,8 +189,14 @@ impl Aimd {
         if !busy {
             return;
         }
+        if self.starting {
+            self.starting = sample.rtt <= self.settings.timeout / 2;
+            if sample.in_flight < self.limit {
+                return;
+            }
+        }
         self.earned = self.earned.saturating_add(1);
-        if self.settings.grow_each_sample || self.earned >= self.limit {
+        if self.settings.grow_each_sample || self.starting || self.earned >= self.limit {
             self.estimate += f64::from(self.settings.increase);
             self.earned = 0;
         }

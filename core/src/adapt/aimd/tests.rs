@@ -3,7 +3,30 @@ use crate::Timestamp;
 use crate::adapt::testing::{Client, MS, fields};
 
 fn aimd(initial: u32) -> Aimd {
-    Aimd::new(AimdSettings { initial, ..AimdSettings::default() }).unwrap()
+    Aimd::new(AimdSettings { initial, slow_start: false, ..AimdSettings::default() }).unwrap()
+}
+
+#[test]
+fn slow_start_doubles_in_a_full_house_and_the_first_drop_halves() {
+    let mut aimd = Aimd::new(AimdSettings { initial: 20, ..AimdSettings::default() }).unwrap();
+    let mut client = Client::default();
+    assert_eq!(client.with(&mut aimd, MS, 19, Outcome::Success), 20, "room was left");
+    assert_eq!(client.successes(&mut aimd, MS, 20), 40);
+    client.wait(MS);
+    assert_eq!(client.one(&mut aimd, MS, Outcome::Dropped), 20);
+    client.wait(MS);
+    assert_eq!(client.successes(&mut aimd, MS, 20), 21);
+}
+
+#[test]
+fn slow_start_ends_with_the_first_success_slower_than_half_the_timeout() {
+    let mut aimd = Aimd::new(AimdSettings { initial: 20, ..AimdSettings::default() }).unwrap();
+    let mut client = Client::default();
+    let slow = Duration::from_millis(2_501);
+    assert_eq!(client.one(&mut aimd, slow, Outcome::Success), 20);
+    assert_eq!(client.successes(&mut aimd, MS, 18), 20);
+    client.wait(MS);
+    assert_eq!(client.one(&mut aimd, MS, Outcome::Dropped), 18);
 }
 
 #[test]

@@ -10,7 +10,8 @@ use crate::time::Timestamp;
 pub enum Reason {
     /// The rate allows it later: see [`Refused::retry_at`].
     RateExceeded,
-    /// An earlier overshoot is still being repaid; until then everything is refused.
+    /// More is consumed than the quota holds (an overshoot, a reservation, a lowered quota) and still being repaid;
+    /// until then everything is refused.
     InDebt,
     /// It costs more than the limiter can ever hold. Waiting will not help; ask for less.
     ExceedsCapacity,
@@ -39,7 +40,7 @@ impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::RateExceeded => "rate exceeded",
-            Self::InDebt => "an earlier overshoot is still being repaid",
+            Self::InDebt => "what was consumed beyond the quota is still being repaid",
             Self::ExceedsCapacity => "cost exceeds the capacity, it can never pass",
             Self::NoPermits => "no permits available",
             Self::ExceedsLimit => "weight exceeds the limit, it can never pass",
@@ -220,6 +221,14 @@ impl Rules {
             debug_assert!(pushed.is_ok(), "a constructor has more than {MAX_VIOLATIONS} rules");
         }
         self
+    }
+
+    /// What was parsed, unless a rule was broken.
+    pub(crate) fn accept<T>(self, parsed: Option<T>) -> Result<T, ConfigError> {
+        match parsed {
+            Some(parsed) if self.0.violations.is_empty() => Ok(parsed),
+            _ => Err(self.0),
+        }
     }
 
     /// The verdict over all rules stated so far.

@@ -14,6 +14,7 @@ pub mod error;
 mod num;
 pub mod observe;
 pub mod permit;
+pub mod rate;
 pub mod slots;
 #[cfg(any(target_has_atomic = "64", feature = "portable-atomic"))]
 mod sync;

@@ -52,6 +52,21 @@ pub(crate) const fn product_high(a: u64, b: u64) -> u64 {
     (product(a, b) >> 64) as u64
 }
 
+/// ⌊2⁶⁴·part / whole⌋ for part < whole < 2^128 / 2, the fraction as 64 bits after the point.
+pub(crate) fn reciprocal(part: u128, whole: core::num::NonZeroU128) -> u64 {
+    let (mut rest, mut bits) = (part, 0_u64);
+    for _ in 0..64 {
+        // part < whole ≤ 2^127, so doubling cannot overflow.
+        rest = rest.wrapping_shl(1);
+        bits = bits.wrapping_shl(1);
+        if rest >= whole.get() {
+            rest = rest.wrapping_sub(whole.get());
+            bits |= 1;
+        }
+    }
+    bits
+}
+
 /// ⌈value / divisor⌉, exact. A hardware division where both fit in 64 bits.
 #[inline]
 pub(crate) fn div_ceil(value: u128, divisor: NonZeroU64) -> u128 {
@@ -102,6 +117,12 @@ pub(crate) const fn index(value: u32) -> usize {
 #[inline]
 pub(crate) const fn index_u32(value: usize) -> u32 {
     if value as u64 > u32::MAX as u64 { u32::MAX } else { value as u32 }
+}
+
+/// value modulo divisor, as an index. Lossless for the tables of this crate, whose sizes are `u32`.
+#[inline]
+pub(crate) const fn remainder(value: u64, divisor: NonZeroU64) -> usize {
+    (value % divisor.get()) as usize
 }
 
 /// The nearest `f64`.
@@ -161,6 +182,14 @@ mod tests {
         assert_eq!(mul_div_ceil(1 << 127, 4, nz(1)), u128::MAX);
         assert_eq!(mul_div_ceil(10, 1, nz(3)), 4);
         assert_eq!(mul_div_ceil(u128::from(u64::MAX), u64::MAX, nz(u64::MAX)), u128::from(u64::MAX));
+    }
+
+    #[test]
+    fn a_reciprocal_is_the_fraction_rounded_down() {
+        let whole = |value| core::num::NonZeroU128::new(value).unwrap();
+        assert_eq!(reciprocal(1, whole(2)), 1 << 63);
+        assert_eq!(reciprocal(1, whole(3)), u64::MAX / 3);
+        assert_eq!(reciprocal(u128::from(u64::MAX) - 1, whole(u128::from(u64::MAX))), u64::MAX - 1);
     }
 
     #[test]

@@ -62,12 +62,15 @@ impl Timestamp {
     #[inline]
     #[must_use]
     pub const fn checked_add(self, duration: Duration) -> Option<Self> {
-        if duration.as_nanos() > num::widen(u64::MAX) {
-            return None;
-        }
-        match self.0.checked_add(num::nanos(duration)) {
-            Some(nanos) => Some(Self(nanos)),
-            None => None,
+        self.checked_add_nanos(duration.as_nanos())
+    }
+
+    /// `self` plus a number of nanoseconds that may be any size, or `None` past [`Timestamp::MAX`].
+    #[inline]
+    pub(crate) const fn checked_add_nanos(self, nanos: u128) -> Option<Self> {
+        match num::widen(self.0).checked_add(nanos) {
+            Some(sum) if sum <= num::widen(u64::MAX) => Some(Self(num::narrow(sum))),
+            _ => None,
         }
     }
 

@@ -212,7 +212,10 @@ impl AtomicPermits {
     ///
     /// # Errors
     /// `Closed`, `ExceedsLimit` (the limit was lowered meanwhile: tell the waiter), `NoPermits` (not yet).
-    pub fn try_acquire_for_waiter<P: Deref<Target = Self>>(permits: P, weight: u32) -> Result<Permit<P>, Refused> {
+    pub fn try_acquire_for_waiter<P: Deref<Target = Self>>(
+        permits: P,
+        weight: u32,
+    ) -> Result<Permit<P>, Refused> {
         match permits.take(weight, true) {
             Ok(()) => Ok(Permit { permits, weight }),
             Err(reason) => Err(Refused::because(reason)),

@@ -1,0 +1,51 @@
+//! How fast? Limits on cost per time.
+//!
+//! | machine | shared by | holds | granted in any interval of length T |
+//! | --- | --- | --- | --- |
+//! | [`TokenBucket`] | one owner, `&mut self` | exact; debt, reservations, refunds, quota changes | ≤ burst + rate·T (+ `max_debt`) |
+//! | [`AtomicBucket`] | threads, `&self`, lock-free, one word | grants and refusals | ≤ burst + rate·T |
+//! | [`FixedWindow`] | one owner, `&mut self` | a count per aligned window | ≤ limit in each window, so ≤ 2·limit across an edge |
+//! | [`SlidingWindow`] | one owner, `&mut self` | a count per slice of a window | ≤ limit in *any* window |
+//!
+//! All of them store what is *consumed*; the quota is policy applied when comparing. [`RateLimit`] is what they have
+//! in common. Costs are `u64` in any unit: requests, bytes, tokens of a language model.
+
+#[cfg(any(target_has_atomic = "64", feature = "portable-atomic"))]
+mod atomic;
+mod bucket;
+mod quota;
+mod window;
+
+#[cfg(any(target_has_atomic = "64", feature = "portable-atomic"))]
+pub use atomic::AtomicBucket;
+pub use bucket::{BucketState, Inherit, Overshoot, Oversize, Policy, Reservation, TokenBucket};
+pub use quota::Quota;
+pub use window::{FixedWindow, SlidingWindow};
+
+use crate::error::Refused;
+use crate::time::Timestamp;
+
+/// What every rate limit of one owner can do, so that a rule may name its strategy.
+pub trait RateLimit {
+    /// Whether `cost` would be granted at `now`. Consumes nothing, changes nothing.
+    ///
+    /// # Errors
+    /// As [`try_acquire`](Self::try_acquire).
+    fn peek(&self, now: Timestamp, cost: u64) -> Result<(), Refused>;
+
+    /// Consumes `cost`, all of it or nothing.
+    ///
+    /// # Errors
+    /// A [`Refused`] with the exact instant at which the same request passes if nobody else comes.
+    fn try_acquire(&mut self, now: Timestamp, cost: u64) -> Result<(), Refused>;
+
+    /// Consumes `cost` whatever is left: work that already happened. What exceeds the quota is repaid first.
+    fn charge(&mut self, now: Timestamp, cost: u64);
+
+    /// Gives back `cost` granted at `granted_at`, as far as time has not given it back already: a refund never makes
+    /// room that the passage of time made before, so the law of the limit also holds for the work that really ran.
+    fn refund(&mut self, now: Timestamp, cost: u64, granted_at: Timestamp);
+
+    /// The largest cost that would be granted at `now` without any overshoot.
+    fn available(&self, now: Timestamp) -> u64;
+}

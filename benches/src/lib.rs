@@ -12,7 +12,8 @@
 //!
 //! **Operations.** One iteration of criterion's is a batch of operations, whose number is its throughput. With more
 //! threads than one, each does a fixed number of operations; they start together, and the time is from the first
-//! start to the last end, divided by the operations of all.
+//! start to the last end, divided by the operations of all. An operation is told its number within the batch, so that
+//! a time can be given to it that differs from call to call and costs nothing to come by.
 
 use core::cell::{LazyCell, RefCell};
 use core::time::Duration;
@@ -30,9 +31,9 @@ const SAMPLES: usize = 10;
 /// Criterion's own intervals are not used: as few as it takes without a warning.
 const RESAMPLES: usize = 1_001;
 /// Operations of one iteration: enough that the loop around them costs nothing.
-const BATCH: u64 = 1_000;
+const BATCH: u32 = 1_000;
 /// Operations of each thread in one iteration: enough that starting the threads together is a small part.
-const BATCH_PER_THREAD: u64 = 30_000;
+const BATCH_PER_THREAD: u32 = 30_000;
 
 /// Criterion as these benches use it.
 #[must_use]
@@ -81,7 +82,7 @@ impl<'a> Case<'a> {
     /// Adds an implementation that one thread has to itself. `make` sets it up, the first time it is measured, and
     /// gives the operation.
     #[must_use]
-    pub fn alone<F: FnMut() + 'a>(mut self, name: &'static str, make: impl FnOnce() -> F + 'a) -> Self {
+    pub fn alone<F: FnMut(u32) + 'a>(mut self, name: &'static str, make: impl FnOnce() -> F + 'a) -> Self {
         assert_eq!(self.threads, 1, "{name} cannot be shared by threads");
         let made = LazyCell::new(|| RefCell::new(make()));
         let run = move |bencher: &mut Bencher<'_>| one_thread(bencher, &mut *made.borrow_mut());
@@ -91,13 +92,17 @@ impl<'a> Case<'a> {
 
     /// Adds an implementation that threads can share.
     #[must_use]
-    pub fn shared<F: Fn() + Sync + 'a>(mut self, name: &'static str, make: impl FnOnce() -> F + 'a) -> Self {
+    pub fn shared<F: Fn(u32) + Sync + 'a>(
+        mut self,
+        name: &'static str,
+        make: impl FnOnce() -> F + 'a,
+    ) -> Self {
         let threads = self.threads;
         let made = LazyCell::new(make);
         let run = move |bencher: &mut Bencher<'_>| {
             let operation: &F = &made;
             if threads == 1 {
-                one_thread(bencher, &mut || operation());
+                one_thread(bencher, &mut |ordinal| operation(ordinal));
             } else {
                 many_threads(bencher, threads, operation);
             }
@@ -107,7 +112,7 @@ impl<'a> Case<'a> {
     }
 
     fn operations(&self) -> u64 {
-        if self.threads == 1 { BATCH } else { BATCH_PER_THREAD * u64::from(self.threads) }
+        if self.threads == 1 { BATCH.into() } else { u64::from(BATCH_PER_THREAD) * u64::from(self.threads) }
     }
 
     fn round(&self, criterion: &mut Criterion, round: u32) {
@@ -140,26 +145,26 @@ pub fn run(criterion: &mut Criterion, cases: &[Case<'_>]) {
     }
 }
 
-fn one_thread(bencher: &mut Bencher<'_>, operation: &mut impl FnMut()) {
+fn one_thread(bencher: &mut Bencher<'_>, operation: &mut impl FnMut(u32)) {
     bencher.iter(|| {
-        for _ in 0..BATCH {
-            operation();
+        for ordinal in 0..BATCH {
+            operation(ordinal);
         }
     });
 }
 
-fn many_threads(bencher: &mut Bencher<'_>, threads: u32, operation: &(impl Fn() + Sync)) {
+fn many_threads(bencher: &mut Bencher<'_>, threads: u32, operation: &(impl Fn(u32) + Sync)) {
     bencher.iter_custom(|iterations| (0..iterations).map(|_| together(threads, operation)).sum());
 }
 
 /// Time from the first start to the last end.
-fn together(threads: u32, operation: &(impl Fn() + Sync)) -> Duration {
+fn together(threads: u32, operation: &(impl Fn(u32) + Sync)) -> Duration {
     let barrier = Barrier::new(usize::try_from(threads).unwrap_or(1));
     let work = || {
         barrier.wait();
         let start = Instant::now();
-        for _ in 0..BATCH_PER_THREAD {
-            operation();
+        for ordinal in 0..BATCH_PER_THREAD {
+            operation(ordinal);
         }
         (start, Instant::now())
     };

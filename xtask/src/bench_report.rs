@@ -9,7 +9,7 @@
 
 mod record;
 
-use std::fs;
+use std::fs::{self, File};
 use std::path::Path;
 use std::time::{Instant, SystemTime};
 
@@ -48,10 +48,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let started = SystemTime::now();
     let clock = Instant::now();
     let criterion = target().join("criterion");
-    let mut bench = cargo(["bench", "--package", "tollgate-benches", "--bench", "peers", "--"]);
-    bench.args(["--quiet", "--noplot"]).args(&args.filter);
-    bench.env("CRITERION_HOME", &criterion);
-    workspace::run(&mut bench)?;
+    measure(&criterion, args.filter.as_deref())?;
 
     let records = record::read(&criterion, started)?;
     let rows = compare(&records);
@@ -65,6 +62,19 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     write(&path, &rows)?;
     println!("{} rows in {:.0} s, also in {}", rows.len(), clock.elapsed().as_secs_f64(), path.display());
     Ok(())
+}
+
+/// Builds the benches where one can watch, then runs them, what criterion prints going to a file of its own.
+fn measure(criterion: &Path, filter: Option<&str>) -> Result<()> {
+    const BENCH: [&str; 5] = ["bench", "--package", "tollgate-benches", "--bench", "peers"];
+    workspace::run(cargo(BENCH).arg("--no-run"))?;
+    let path = target().join("bench-report.log");
+    let log = File::create(&path).with_context(|| format!("cannot write {}", path.display()))?;
+    println!("measuring; criterion's own words go to {}", path.display());
+    let mut bench = cargo(BENCH);
+    bench.args(["--", "--noplot"]).args(filter).env("CRITERION_HOME", criterion);
+    bench.stdout(log.try_clone()?).stderr(log);
+    workspace::run(&mut bench).with_context(|| format!("see {}", path.display()))
 }
 
 /// Every peer beside ours of the same case, then ours at a large size beside ours at a small one.

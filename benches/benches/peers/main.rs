@@ -1,13 +1,13 @@
 //! Ours and the peers, side by side; `cargo xtask bench-report` turns the results into ratios.
 
-//mod atomic_bucket;
+mod atomic_bucket;
 mod permits;
-//mod token_bucket;
+mod token_bucket;
 
 fn main() {
     let mut criterion = tollgate_benches::criterion();
     permits::run(&mut criterion);
-    //atomic_bucket::run(&mut criterion);
-    //token_bucket::run(&mut criterion);
+    atomic_bucket::run(&mut criterion);
+    token_bucket::run(&mut criterion);
     criterion.final_summary();
 }

@@ -21,11 +21,11 @@ fn cycle(threads: u32) -> Case<'static> {
         .threads(threads)
         .shared("tollgate", || {
             let permits = AtomicPermits::new(LIMIT).expect("a lawful limit");
-            move || drop(black_box(permits.try_acquire().expect("one is free")))
+            move |_| drop(black_box(permits.try_acquire().expect("one is free")))
         })
         .shared("floor", || {
             let word = AtomicU64::new(0);
-            move || {
+            move |_| {
                 let mut seen = word.load(Ordering::Relaxed);
                 while let Err(now) =
                     word.compare_exchange_weak(seen, seen + 1, Ordering::Acquire, Ordering::Relaxed)
@@ -37,10 +37,10 @@ fn cycle(threads: u32) -> Case<'static> {
         })
         .shared("tokio", || {
             let semaphore = tokio::sync::Semaphore::new(1_024);
-            move || drop(black_box(semaphore.try_acquire().expect("one is free")))
+            move |_| drop(black_box(semaphore.try_acquire().expect("one is free")))
         })
         .shared("async-lock", || {
             let semaphore = async_lock::Semaphore::new(1_024);
-            move || drop(black_box(semaphore.try_acquire().expect("one is free")))
+            move |_| drop(black_box(semaphore.try_acquire().expect("one is free")))
         })
 }

@@ -26,14 +26,14 @@ fn grant() -> Case<'static> {
             let mut bucket =
                 TokenBucket::new(Quota::per_second(1_000_000).burst(ENOUGH)).expect("a lawful quota");
             let mut now_ns = NOW_NS;
-            move || {
+            move |_| {
                 now_ns += 1;
                 bucket.try_acquire(Timestamp::from_nanos(now_ns), black_box(1)).expect("granted");
             }
         })
         .alone("floor", || {
             let mut consumed = 0_u64;
-            move || {
+            move |_| {
                 assert!(black_box(consumed) < ENOUGH);
                 consumed += black_box(1);
             }
@@ -41,7 +41,7 @@ fn grant() -> Case<'static> {
         .alone("reliakit", || {
             let mut limiter = reliakit_ratelimit::RateLimiter::new(ENOUGH, 1, 1_000);
             let mut now_ns = NOW_NS;
-            move || {
+            move |_| {
                 now_ns += 1;
                 assert!(limiter.try_acquire(now_ns, black_box(1)));
             }
@@ -55,14 +55,14 @@ fn refuse() -> Case<'static> {
             let mut bucket = TokenBucket::new(Quota::per_day(1).burst(1)).expect("a lawful quota");
             bucket.try_acquire(Timestamp::from_nanos(NOW_NS), 1).expect("the first is granted");
             let mut now_ns = NOW_NS;
-            move || {
+            move |_| {
                 now_ns += 1;
                 let _refused = black_box(bucket.try_acquire(Timestamp::from_nanos(now_ns), black_box(1)));
             }
         })
         .alone("floor", || {
             let consumed = 1_u64;
-            move || {
+            move |_| {
                 let _fits = black_box(black_box(consumed) < black_box(1));
             }
         })
@@ -70,7 +70,7 @@ fn refuse() -> Case<'static> {
             let mut limiter = reliakit_ratelimit::RateLimiter::new(1, 1, DAY_NS);
             assert!(limiter.try_acquire(NOW_NS, 1));
             let mut now_ns = NOW_NS;
-            move || {
+            move |_| {
                 now_ns += 1;
                 let _granted = black_box(limiter.try_acquire(now_ns, black_box(1)));
                 let _retry = black_box(limiter.retry_after(now_ns, black_box(1)));

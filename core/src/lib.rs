@@ -11,6 +11,7 @@ extern crate std;
 
 pub mod adapt;
 pub mod error;
+pub mod fair;
 mod num;
 pub mod observe;
 pub mod permit;

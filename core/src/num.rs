@@ -27,6 +27,12 @@ pub(crate) const fn narrow(value: u128) -> u64 {
     if value > u64::MAX as u128 { u64::MAX } else { value as u64 }
 }
 
+/// The value, or `i64::MAX` if it does not fit.
+#[inline]
+pub(crate) const fn clamp_i64(value: u64) -> i64 {
+    if value > i64::MAX as u64 { i64::MAX } else { value as i64 }
+}
+
 /// Lossless.
 #[inline]
 pub(crate) const fn from_u32(value: u32) -> u64 {
@@ -79,6 +85,12 @@ pub(crate) fn div_ceil(value: u128, divisor: NonZeroU64) -> u128 {
     let quotient = value / divisor;
     // The quotient is below u128::MAX here unless the divisor is 1, and then there is no remainder.
     quotient.wrapping_add(u128::from(value % divisor != 0))
+}
+
+/// ⌈value / divisor⌉, exact; a divisor of 0 counts as 1.
+pub(crate) fn div_ceil_wide(value: u128, divisor: u128) -> u128 {
+    let divisor = core::num::NonZeroU128::new(divisor).unwrap_or(core::num::NonZeroU128::MIN);
+    (value / divisor).wrapping_add(u128::from(value % divisor != 0))
 }
 
 /// ⌈value·factor / divisor⌉ through 192 bits, or `u128::MAX` if the result does not fit.

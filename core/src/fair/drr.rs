@@ -1,0 +1,551 @@
+//! [`Drr`]: deficit round robin in cost units.
+//!
+//! **Problem.** Tenants share a server whose jobs cost from 1 to 10⁹. Each tenant with work waiting shall get cost in
+//! proportion to its weight, nobody shall starve, and picking the next job must not slow down with the number of
+//! tenants.
+//!
+//! **Derivation.** The textbook loop visits the tenants with work round after round. A visit adds the tenant's quantum
+//! Q = quantum·weight to its credit; while the credit covers the job at its head the job is served and paid for; a
+//! tenant that runs out of work loses what credit is left. After a visit the credit is below the head's cost, so over m
+//! visits a tenant that always has work is served between m·Q − L and m·Q + L, where L is its largest cost: that is
+//! the whole proof of fairness.
+//!
+//! A visit that serves nothing changes nothing but a number, so it is not made. When a tenant's turn ends with credit
+//! d < h, the cost at its head, the next visit that serves it is ⌈(h − d)/Q⌉ rounds ahead, and the tenant is put down
+//! for that round: in the list of this round or the next, which is where everyone is while no job costs more than a
+//! quantum, else in a heap ordered by round. When nothing is due, the round number jumps. A job of cost
+//! `u64::MAX` at quantum 1 is one step.
+//!
+//! Within a round tenants are visited in one fixed order, in which they became active, whatever list they come from:
+//! the bound below needs that no two visits to one tenant have two visits to another between them.
+//!
+//! **The turn stays.** [`pick`](Drr::pick) answers whose head is next and goes on answering the same until
+//! [`serve`](Drr::serve) is called: a caller whose capacity is full simply asks again later. The quantum is granted
+//! once for a turn, so being blocked hoards no credit.
+//!
+//! **Idle tenants.** Running out of work forfeits credit and keeps debt. Debt (from [`charge`](Drr::charge)) is repaid by
+//! the visits that pass while the tenant is idle as by those that pass while it waits. A tenant that comes back within
+//! the round of its last visit waits for the next round: leaving and returning gains no turn.
+//!
+//! **Source.** Shreedhar & Varghese, *Efficient fair queuing using deficit round robin*, 1995. Deviations: rounds
+//! without service are skipped arithmetically; a tenant that becomes active joins the end of the round in progress
+//! unless it was visited in it; debt as in the adaptation for costs not known beforehand by Sheng et al., 2024. No cap on
+//! credit: none is needed, and a cap below L + Q breaks proportionality.
+//!
+//! **Invariants.** **I1** a tenant with a head is on exactly one of: the turn, this round's list, the next round's list,
+//! the heap; one without is on none. **I2** credit, counted before the visits to come, is below the head's cost for everyone but
+//! the turn's tenant, whose credit covers its head. **I3** both lists are in visiting order. **I4** nobody on the heap
+//! is due before the present round.
+//!
+//! **Law.** For tenants i, j that both have work throughout an interval, with S the cost served in it, w the weights
+//! and L the largest costs: |Sᵢ/wᵢ − Sⱼ/wⱼ| ≤ quantum + Lᵢ/wᵢ + Lⱼ/wⱼ. A head of cost c is served after at most ⌈c/Q⌉
+//! visits, during which each other tenant is served less than ⌈c/Q⌉·Qⱼ + Lⱼ.
+//!
+//! **Work** O(1) while no job costs more than its tenant's quantum, else O(log tenants). **Memory** 100 bytes a tenant,
+//! reserved at construction.
+
+use super::heap::{IndexedHeap, Keys};
+use super::{FairError, TenantId};
+use crate::error::{ConfigError, Rules};
+use crate::num;
+use crate::slots::{Arena, Buffer, Chain, Links, NIL, Storage};
+
+/// Where a tenant is put down (I1).
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Place {
+    /// No work.
+    Idle,
+    /// Being served.
+    Turn,
+    /// On the list of the present round or of the next, as its `round` says.
+    Listed,
+    /// On the heap.
+    Later,
+}
+
+#[derive(Clone, Debug)]
+struct Tenant {
+    /// Neighbours on this round's or the next round's list.
+    links: Links,
+    /// Position on the heap.
+    position: u32,
+    weight: u32,
+    place: Place,
+    /// Cost of the job at the head of its queue; 0 while idle.
+    head: u64,
+    /// Order of visits within a round: lower first.
+    order: u64,
+    /// With work: the round of the visit that will serve it. Idle: the round of its last visit.
+    round: u128,
+    /// With work: its credit at that visit, quantum included. Idle: 0, or minus its debt after its last visit.
+    credit: i128,
+}
+
+/// Deficit round robin over dense tenant ids; see the [module](self).
+///
+/// ```
+/// use tollgate::fair::{Drr, TenantId};
+/// use tollgate::slots::Inline;
+///
+/// let (a, b) = (TenantId::new(0), TenantId::new(1));
+/// let mut drr = Drr::<Inline<2>>::new(2, 2)?; // quantum 2 for each unit of weight
+/// drr.set_weight(b, 2)?;
+/// drr.set_head(a, Some(5))?; // every job of a costs 5, of b costs 2
+/// drr.set_head(b, Some(2))?;
+///
+/// let mut served = String::new();
+/// for _ in 0..7 {
+///     let tenant = drr.pick().unwrap();
+///     let (name, next) = if tenant == a { ('A', 5) } else { ('B', 2) };
+///     served.push(name);
+///     drr.serve(Some(next))?;
+/// }
+/// assert_eq!(served, "BBBBABB");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Drr<S: Storage> {
+    quantum: u64,
+    tenants: Tenants<S>,
+    turn: u32,
+    current: Chain,
+    next: Chain,
+    later: IndexedHeap<S>,
+    round: u128,
+    /// The order of the last tenant visited in this round; everyone up to it has had this round's visit.
+    cursor: u64,
+    /// Orders given out so far.
+    orders: u64,
+}
+
+impl<S: Storage> Drr<S> {
+    /// A scheduler for tenants 0 to `tenants` − 1, all idle and of weight 1, that grants `quantum` cost units for each
+    /// unit of weight and round. O(`tenants`).
+    ///
+    /// A quantum of the largest cost makes every pick O(1); a smaller one shares in finer turns.
+    ///
+    /// # Errors
+    /// `quantum` 0; more tenants than the storage can hold.
+    pub fn new(tenants: u32, quantum: u64) -> Result<Self, ConfigError> {
+        let mut rules = Rules::new();
+        rules.require(quantum > 0, "quantum", quantum, "1 cost unit or more");
+        rules.verdict()?;
+        let mut buffer = S::buffer(tenants)?;
+        for _ in 0..tenants {
+            // The buffer was made for as many.
+            let _full = buffer.push(Tenant {
+                links: Links::NONE,
+                position: NIL,
+                weight: 1,
+                place: Place::Idle,
+                head: 0,
+                order: 0,
+                round: 0,
+                credit: 0,
+            });
+        }
+        Ok(Self {
+            quantum,
+            tenants: Tenants(buffer),
+            turn: NIL,
+            current: Chain::EMPTY,
+            next: Chain::EMPTY,
+            later: IndexedHeap::new(S::buffer(tenants)?),
+            round: 1,
+            cursor: 0,
+            orders: 0,
+        })
+    }
+
+    /// Tells what the job at the head of a tenant's queue costs, `None` if the queue is empty. To be called when a job
+    /// arrives at an empty queue and whenever the head changes other than by [`serve`](Self::serve): cancelled,
+    /// expired, put back. Saying the same again changes nothing. O(1), or O(log n) when a head that waits changes.
+    ///
+    /// # Errors
+    /// [`FairError::UnknownTenant`].
+    pub fn set_head(&mut self, tenant: TenantId, head: Option<u64>) -> Result<(), FairError> {
+        let index = self.check(tenant)?;
+        let Some(state) = self.tenants.get(index) else { return Ok(()) };
+        match (state.place, head) {
+            (Place::Idle, None) => {}
+            (Place::Idle, Some(head)) => self.activate(index, head),
+            (Place::Turn, head) => self.continue_turn(index, head),
+            (_, Some(head)) if state.head == head => {}
+            (_, head) => {
+                let (visited, credit) = self.unschedule(index);
+                match head {
+                    Some(head) => self.schedule(index, head, visited, credit),
+                    None => self.retire(index, visited, credit),
+                }
+            }
+        }
+        self.debug_check(index);
+        Ok(())
+    }
+
+    /// Whose head is to be served next, `None` if nobody has work. Answers the same until [`serve`](Self::serve) or a
+    /// change of that head. O(1), or O(log n) if a job costs more than a quantum.
+    #[must_use]
+    pub fn pick(&mut self) -> Option<TenantId> {
+        if self.turn == NIL {
+            self.turn = self.begin_turn()?;
+        }
+        Some(TenantId(self.turn))
+    }
+
+    /// Serves the head of the tenant that [`pick`](Self::pick) answered: pays its cost, and tells what the next head costs,
+    /// `None` if the queue is empty now. O(1), or O(log n) if that costs more than a quantum.
+    ///
+    /// # Errors
+    /// [`FairError::NoTurn`] if `pick` was not called since the last turn ended.
+    pub fn serve(&mut self, next_head: Option<u64>) -> Result<(), FairError> {
+        let index = self.turn;
+        let state = self.tenants.get_mut(index).ok_or(FairError::NoTurn)?;
+        state.credit = state.credit.saturating_sub(i128::from(state.head));
+        self.continue_turn(index, next_head);
+        self.debug_check(index);
+        Ok(())
+    }
+
+    /// Charges a tenant for cost that was not known when it was served: the debt is repaid out of its next quanta, also
+    /// while it is idle. O(log n).
+    ///
+    /// # Errors
+    /// [`FairError::UnknownTenant`].
+    pub fn charge(&mut self, tenant: TenantId, cost: u64) -> Result<(), FairError> {
+        self.adjust(tenant, -i128::from(cost))
+    }
+
+    /// Gives a tenant back cost that it was served for and did not use. An idle tenant keeps it only against debt.
+    /// O(log n).
+    ///
+    /// # Errors
+    /// [`FairError::UnknownTenant`].
+    pub fn refund(&mut self, tenant: TenantId, cost: u64) -> Result<(), FairError> {
+        self.adjust(tenant, i128::from(cost))
+    }
+
+    /// Changes a tenant's weight, from its next visit on; a turn in progress keeps the quantum it was granted.
+    /// O(log n).
+    ///
+    /// # Errors
+    /// [`FairError::UnknownTenant`], [`FairError::ZeroWeight`]; nothing is changed.
+    pub fn set_weight(&mut self, tenant: TenantId, weight: u32) -> Result<(), FairError> {
+        let index = self.check(tenant)?;
+        if weight == 0 {
+            return Err(FairError::ZeroWeight { tenant });
+        }
+        let Some(state) = self.tenants.get(index) else { return Ok(()) };
+        if matches!(state.place, Place::Idle | Place::Turn) {
+            self.set_weight_of(index, weight);
+        } else {
+            let head = state.head;
+            let (visited, credit) = self.unschedule(index);
+            self.set_weight_of(index, weight);
+            self.schedule(index, head, visited, credit);
+        }
+        self.debug_check(index);
+        Ok(())
+    }
+
+    /// A tenant's weight, `None` if it is unknown.
+    #[must_use]
+    pub fn weight(&self, tenant: TenantId) -> Option<u32> {
+        Some(self.tenants.get(tenant.0)?.weight)
+    }
+
+    /// What a tenant may spend before its next visit: what was left of its last turn, negative for debt. `None` if it is
+    /// unknown.
+    #[must_use]
+    pub fn credit(&self, tenant: TenantId) -> Option<i128> {
+        let state = self.tenants.get(tenant.0)?;
+        Some(match state.place {
+            Place::Idle | Place::Turn => state.credit,
+            Place::Listed | Place::Later => self.credit_before(state),
+        })
+    }
+
+    /// Whether a tenant has work.
+    #[must_use]
+    pub fn is_active(&self, tenant: TenantId) -> bool {
+        self.tenants.get(tenant.0).is_some_and(|state| state.place != Place::Idle)
+    }
+
+    /// Takes the next tenant that is due, in visiting order, moving on to the next round that has one.
+    fn begin_turn(&mut self) -> Option<u32> {
+        loop {
+            let listed = self.current.head();
+            let due =
+                self.later.top().filter(|&top| self.tenants.get(top).is_some_and(|t| t.round == self.round));
+            let index = match (self.tenants.get(listed), due) {
+                (Some(first), Some(top)) if self.tenants.get(top).is_some_and(|t| t.order < first.order) => {
+                    top
+                }
+                (Some(_), _) => listed,
+                (None, Some(top)) => top,
+                (None, None) => {
+                    self.begin_round()?;
+                    continue;
+                }
+            };
+            self.take_out(index);
+            let state = self.tenants.get_mut(index)?;
+            state.place = Place::Turn;
+            self.cursor = state.order;
+            return Some(index);
+        }
+    }
+
+    /// The next round in which anybody is due: the one after this, or however far it is.
+    fn begin_round(&mut self) -> Option<()> {
+        if self.next.is_empty() {
+            self.round = self.tenants.get(self.later.top()?)?.round;
+        } else {
+            self.round = self.round.saturating_add(1);
+            self.current = core::mem::replace(&mut self.next, Chain::EMPTY);
+        }
+        self.cursor = 0;
+        Some(())
+    }
+
+    /// The turn goes on with this head if the credit covers it, else it ends.
+    fn continue_turn(&mut self, index: u32, head: Option<u64>) {
+        let Some(state) = self.tenants.get_mut(index) else { return };
+        let credit = state.credit;
+        match head {
+            Some(head) if credit >= i128::from(head) => state.head = head,
+            Some(head) => {
+                self.turn = NIL;
+                self.schedule(index, head, self.round, credit);
+            }
+            None => {
+                self.turn = NIL;
+                self.retire(index, self.round, credit);
+            }
+        }
+    }
+
+    /// An idle tenant has work again.
+    fn activate(&mut self, index: u32, head: u64) {
+        let (round, orders) = (self.round, self.orders.saturating_add(1));
+        let quantum = self.quantum_of(index);
+        let Some(state) = self.tenants.get_mut(index) else { return };
+        let mut credit = state.credit;
+        let mut visited = state.round;
+        if visited != round {
+            // A new place at the end of this round. Visits that passed meanwhile have repaid debt.
+            let passed = round.saturating_sub(1).saturating_sub(visited);
+            credit = credit.saturating_add_unsigned(passed.saturating_mul(quantum)).min(0);
+            visited = round.saturating_sub(1);
+            state.order = orders;
+            self.orders = orders;
+        }
+        self.schedule(index, head, visited, credit);
+    }
+
+    /// Puts a tenant, last visited in round `visited` and left with `credit`, down for the visit that will serve `head`.
+    fn schedule(&mut self, index: u32, head: u64, visited: u128, credit: i128) {
+        let quantum = self.quantum_of(index);
+        let missing = i128::from(head).saturating_sub(credit).unsigned_abs();
+        let visits = if credit.saturating_add_unsigned(quantum) >= i128::from(head) {
+            1
+        } else {
+            num::div_ceil_wide(missing, quantum)
+        };
+        let round = visited.saturating_add(visits);
+        let Some(state) = self.tenants.get_mut(index) else { return };
+        state.head = head;
+        state.round = round;
+        state.credit = credit.saturating_add_unsigned(visits.saturating_mul(quantum));
+        let order = state.order;
+        if round == self.round && self.may_append(&self.current, order) {
+            self.current.push_back(&mut self.tenants, index);
+            self.set_place(index, Place::Listed);
+        } else if round == self.round.saturating_add(1) && self.may_append(&self.next, order) {
+            self.next.push_back(&mut self.tenants, index);
+            self.set_place(index, Place::Listed);
+        } else {
+            self.set_place(index, Place::Later);
+            self.later.push(&mut self.tenants, index);
+        }
+    }
+
+    /// Takes a waiting tenant off its list; answers the round of its last visit and the credit it was left with.
+    fn unschedule(&mut self, index: u32) -> (u128, i128) {
+        let found = self.tenants.get(index).map(|state| (self.last_visit(state), self.credit_before(state)));
+        self.take_out(index);
+        found.unwrap_or((self.round, 0))
+    }
+
+    /// No work: credit is forfeited, debt is kept.
+    fn retire(&mut self, index: u32, visited: u128, credit: i128) {
+        if let Some(state) = self.tenants.get_mut(index) {
+            state.place = Place::Idle;
+            state.head = 0;
+            state.round = visited;
+            state.credit = credit.min(0);
+        }
+    }
+
+    fn adjust(&mut self, tenant: TenantId, amount: i128) -> Result<(), FairError> {
+        let index = self.check(tenant)?;
+        let Some(state) = self.tenants.get_mut(index) else { return Ok(()) };
+        let head = state.head;
+        match state.place {
+            Place::Idle => state.credit = state.credit.saturating_add(amount).min(0),
+            Place::Turn => {
+                state.credit = state.credit.saturating_add(amount);
+                self.continue_turn(index, Some(head));
+            }
+            Place::Listed | Place::Later => {
+                let (visited, credit) = self.unschedule(index);
+                self.schedule(index, head, visited, credit.saturating_add(amount));
+            }
+        }
+        self.debug_check(index);
+        Ok(())
+    }
+
+    /// The last round in which a waiting tenant was, or would have been, visited.
+    fn last_visit(&self, state: &Tenant) -> u128 {
+        if state.order <= self.cursor { self.round } else { self.round.saturating_sub(1) }
+    }
+
+    /// A waiting tenant's credit before the visits that are still to come.
+    fn credit_before(&self, state: &Tenant) -> i128 {
+        let visits = state.round.saturating_sub(self.last_visit(state));
+        let quanta = visits.saturating_mul(num::product(self.quantum, num::from_u32(state.weight)));
+        state.credit.saturating_sub_unsigned(quanta)
+    }
+
+    /// Whether a list stays in visiting order (I3) with `order` at its end.
+    fn may_append(&self, list: &Chain, order: u64) -> bool {
+        self.tenants.get(list.tail()).is_none_or(|last| last.order < order)
+    }
+
+    fn take_out(&mut self, index: u32) {
+        let Some(state) = self.tenants.get(index) else { return };
+        match state.place {
+            Place::Listed if state.round == self.round => self.current.remove(&mut self.tenants, index),
+            Place::Listed => self.next.remove(&mut self.tenants, index),
+            Place::Later => self.later.remove(&mut self.tenants, index),
+            Place::Idle | Place::Turn => {}
+        }
+    }
+
+    fn set_place(&mut self, index: u32, place: Place) {
+        if let Some(state) = self.tenants.get_mut(index) {
+            state.place = place;
+        }
+    }
+
+    fn set_weight_of(&mut self, index: u32, weight: u32) {
+        if let Some(state) = self.tenants.get_mut(index) {
+            state.weight = weight;
+        }
+    }
+
+    fn quantum_of(&self, index: u32) -> u128 {
+        let weight = self.tenants.get(index).map_or(1, |state| state.weight);
+        num::product(self.quantum, num::from_u32(weight))
+    }
+
+    fn check(&self, tenant: TenantId) -> Result<u32, FairError> {
+        let capacity = num::index_u32(self.tenants.0.as_ref().len());
+        if tenant.0 < capacity { Ok(tenant.0) } else { Err(FairError::UnknownTenant { tenant, capacity }) }
+    }
+
+    fn debug_check(&self, index: u32) {
+        if cfg!(debug_assertions)
+            && let Some(state) = self.tenants.get(index)
+        {
+            self.check_tenant(index, state);
+        }
+    }
+
+    fn check_tenant(&self, index: u32, state: &Tenant) {
+        let head = i128::from(state.head);
+        match state.place {
+            Place::Idle => assert!(state.credit <= 0, "tenant {index}: idle with credit {}", state.credit),
+            Place::Turn => {
+                assert_eq!(self.turn, index, "I1: two turns");
+                assert!(state.credit >= head, "I2: tenant {index}: {} < {head}", state.credit);
+            }
+            Place::Listed | Place::Later => {
+                assert!(state.credit >= head, "I2: tenant {index} is not served at its visit");
+                assert!(state.round >= self.round, "I4: tenant {index} was missed");
+                assert!(state.round > self.last_visit(state), "I4: tenant {index} was visited already");
+            }
+        }
+    }
+
+    /// Asserts I1 to I4. O(tenants); for tests and debugging.
+    pub fn check_invariants(&self) {
+        let states = self.tenants.0.as_ref();
+        for (index, state) in states.iter().enumerate() {
+            self.check_tenant(num::index_u32(index), state);
+        }
+        let count = |place| states.iter().filter(|state| state.place == place).count();
+        let listed = num::index(self.current.len().saturating_add(self.next.len()));
+        assert_eq!(listed, count(Place::Listed), "I1: the lists");
+        assert_eq!(self.later.len(), count(Place::Later), "I1: the heap");
+        assert_eq!(usize::from(self.turn != NIL), count(Place::Turn), "I1: the turn");
+        for (list, round) in [(&self.current, self.round), (&self.next, self.round.saturating_add(1))] {
+            let (mut index, mut last) = (list.head(), 0);
+            while let Some(state) = self.tenants.get(index) {
+                assert!(state.order > last, "I3: tenant {index} is out of order");
+                assert_eq!((state.place, state.round), (Place::Listed, round), "I1: tenant {index}");
+                (index, last) = (state.links.next, state.order);
+            }
+        }
+    }
+}
+
+/// The table of tenants, as lists and the heap see it.
+struct Tenants<S: Storage>(S::Buffer<Tenant>);
+
+impl<S: Storage> Tenants<S> {
+    #[inline]
+    fn get(&self, index: u32) -> Option<&Tenant> {
+        self.0.as_ref().get(num::index(index))
+    }
+
+    #[inline]
+    fn get_mut(&mut self, index: u32) -> Option<&mut Tenant> {
+        self.0.as_mut().get_mut(num::index(index))
+    }
+}
+
+impl<S: Storage> Arena for Tenants<S> {
+    #[inline]
+    fn links_mut(&mut self, index: u32) -> Option<&mut Links> {
+        Some(&mut self.get_mut(index)?.links)
+    }
+}
+
+impl<S: Storage> Keys for Tenants<S> {
+    type Key = (u128, u64);
+
+    fn key(&self, member: u32) -> Self::Key {
+        self.get(member).map_or((u128::MAX, u64::MAX), |state| (state.round, state.order))
+    }
+
+    fn set_position(&mut self, member: u32, position: u32) {
+        if let Some(state) = self.get_mut(member) {
+            state.position = position;
+        }
+    }
+
+    fn position(&self, member: u32) -> u32 {
+        self.get(member).map_or(NIL, |state| state.position)
+    }
+}
+
+impl<S: Storage> core::fmt::Debug for Tenants<S> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_list().entries(self.0.as_ref()).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests;

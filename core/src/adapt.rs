@@ -1,5 +1,51 @@
 //! How many at once is right? Estimators that learn a concurrency limit from how requests fare.
+//!
+//! A server with too little in flight idles, one with too much queues or falls over, and the right number changes
+//! with the hour. An [`Estimator`] is told of each attempt as it ends and answers with the limit to enforce from then
+//! on; what enforces it is not its business. It reads no clock and draws no random number: time is in the
+//! [`Sample`], [`Jitter`] is a parameter.
+//!
+//! | estimator | watches | choose it when |
+//! | --- | --- | --- |
+//! | [`Vegas`] | the queue, from the delay; drops | the default: latency tells of overload |
+//! | [`Gradient2`] | the delay, relative to none; drops | a tolerated slow-down is easier to name than a queue |
+//! | [`Gradient`] | the same, more tolerant | as above, with more room |
+//! | [`Aimd`] | drops and timeouts only | the server refuses when it is full, and latency says little |
+//! | [`Window`] | whatever is behind it | an estimator that learns from each sample is to see means or percentiles |
+//!
+//! Each has two presets. `Default` is ours: [rounds](RoundSettings) of requests, a baseline measured in dips, one cut
+//! per congestion epoch; none of the known faults of the references can happen. `netflix()` is the reference, bit for
+//! bit, for those who must match it; each of its faults is an option of its own.
+//!
+//! What is common to our presets: **1** `min ≤ limit ≤ max`, always; **2** nothing is ever `NaN` or infinite; **3** a
+//! drop never raises, never touches a baseline and is never swallowed, and drops admitted before the last cut do not
+//! cut again; **4** with less than half of the limit in use nothing raises the estimate; **5** no limit is absorbing:
+//! a run of good, busy requests raises it from every state, whatever was learnt before; **6** [`Outcome::Ignored`]
+//! changes nothing. `core/tests/adapt_laws.rs` states these as properties, `core/tests/adapt_faults.rs` shows each
+//! fault of the references and its absence here, `core/tests/golden.rs` replays recorded runs of the references.
+//!
+//! A dip publishes less than the estimate for a short while. So the *limit* may rise at the end of a dip by a sample
+//! that raises no *estimate*.
 
+mod aimd;
+mod bounds;
+mod dip;
+mod epoch;
+mod gradient;
+mod gradient2;
+mod jitter;
+mod round;
 mod sample;
+mod scale;
+mod vegas;
+mod window;
 
+pub use aimd::{Aimd, AimdSettings};
+pub use gradient::{Gradient, GradientReference, GradientSettings};
+pub use gradient2::{Gradient2, Gradient2Reference, Gradient2Settings};
+pub use jitter::{Jitter, Steps};
+pub use round::{Learning, RoundSettings};
 pub use sample::{Estimator, Outcome, Sample};
+pub use scale::{Decrease, Scale};
+pub use vegas::{Vegas, VegasReference, VegasSettings};
+pub use window::{Tracked, Window, WindowSettings};

@@ -1,0 +1,189 @@
+//! [`Aimd`]: additive increase, multiplicative decrease; knows nothing but drops.
+//!
+//! **Problem.** Where overload shows as refusals or timeouts, and latency says little, go up slowly while all is
+//! well and down at once when it is not, as TCP does.
+//!
+//! **Derivation.** While requests succeed and at least half of the limit is in use, a limit's worth of successes adds
+//! [`increase`](AimdSettings::increase) permits. A drop, or a success slower than `timeout`, takes the limit to
+//! `backoff_ratio` of itself, once per congestion epoch. With a share `p` of drops the limit settles near
+//! `√(increase / (p·(1 − backoff_ratio)))` permits, whatever their cause: AIMD is for drops that mean overload.
+//!
+//! **Source.** `AIMDLimit` of Netflix concurrency-limits; [`AimdSettings::netflix`] equals it bit for bit.
+//! Deviations of our default, each an option: growth is per limit's worth of requests, not per request (the reference
+//! adds 100 permits in one round trip at a limit of 100); one cut per epoch (k requests that fail together are one
+//! piece of news); `2·in_flight` does not wrap; the floor is 1, not 20; bounds are checked.
+//!
+//! **Constants.** `backoff_ratio` 0.9 and `timeout` 5 s are the reference's. `max` is 1000 as Vegas' is.
+//!
+//! **Invariants.** **I1** `min ≤ limit ≤ max`; **I2** a drop never raises; **I3** from every state a run of busy
+//! successes reaches `max`.
+//!
+//! Work O(1); memory: about a dozen words.
+//!
+//! ```
+//! use core::time::Duration;
+//! use tollgate::Timestamp;
+//! use tollgate::adapt::{Aimd, AimdSettings, Estimator, Outcome, Sample};
+//!
+//! let mut aimd = Aimd::new(AimdSettings { initial: 10, ..AimdSettings::default() })?;
+//! let rtt = Duration::from_millis(5);
+//! let mut sample = Sample { started: Timestamp::ZERO, rtt, in_flight: 10, outcome: Outcome::Success };
+//! for _ in 0..10 {
+//!     aimd.on_sample(&sample);
+//! }
+//! assert_eq!(aimd.limit(), 11, "a limit's worth of successes");
+//! sample.outcome = Outcome::Dropped;
+//! assert_eq!(aimd.on_sample(&sample), 9);
+//! assert_eq!(aimd.on_sample(&sample), 9, "admitted before the cut: the same piece of news");
+//! # Ok::<(), tollgate::ConfigError>(())
+//! ```
+
+use core::time::Duration;
+
+use crate::adapt::bounds;
+use crate::adapt::epoch::Epoch;
+use crate::adapt::sample::{Estimator, Outcome, Sample};
+use crate::error::{ConfigError, Rules};
+use crate::num;
+
+/// Settings of an [`Aimd`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct AimdSettings {
+    /// Limit before the first sample, permits.
+    pub initial: u32,
+    /// Least limit, permits; 1 or more.
+    pub min: u32,
+    /// Greatest limit, permits.
+    pub max: u32,
+    /// Permits added per limit's worth of busy successes (per busy success with `grow_each_sample`); 1 or more.
+    pub increase: u32,
+    /// Share of the limit left after a cut, in \[0.5, 1).
+    pub backoff_ratio: f64,
+    /// A success slower than this counts as a drop.
+    pub timeout: Duration,
+    /// Fault of the reference: grow at each busy success instead of once per limit's worth.
+    pub grow_each_sample: bool,
+    /// Fault of the reference: cut at each drop, truncated to whole permits, instead of once per epoch.
+    pub cut_each_drop: bool,
+    /// Fault of the reference: `2·in_flight` wraps at 2^31, and a request among 2^30 others counts as alone.
+    pub wrapping_in_flight: bool,
+    /// Fault of the reference: `initial` may lie outside `min..=max`, and `min` above `max`; the first sample clamps.
+    pub loose_bounds: bool,
+}
+
+impl Default for AimdSettings {
+    fn default() -> Self {
+        Self {
+            initial: 20,
+            min: 1,
+            max: 1000,
+            increase: 1,
+            backoff_ratio: 0.9,
+            timeout: Duration::from_secs(5),
+            grow_each_sample: false,
+            cut_each_drop: false,
+            wrapping_in_flight: false,
+            loose_bounds: false,
+        }
+    }
+}
+
+impl AimdSettings {
+    /// `AIMDLimit` as Netflix ships it.
+    #[must_use]
+    pub fn netflix() -> Self {
+        Self {
+            min: 20,
+            max: 200,
+            grow_each_sample: true,
+            cut_each_drop: true,
+            wrapping_in_flight: true,
+            loose_bounds: true,
+            ..Self::default()
+        }
+    }
+}
+
+/// Additive increase, multiplicative decrease; see the [module](self).
+#[derive(Clone, Debug)]
+pub struct Aimd {
+    settings: AimdSettings,
+    estimate: f64,
+    limit: u32,
+    /// Busy successes since the last increase.
+    earned: u32,
+    epoch: Epoch,
+}
+
+impl Aimd {
+    /// An estimator at its initial limit.
+    ///
+    /// # Errors
+    /// Bounds out of order, `increase` 0, `backoff_ratio` outside \[0.5, 1).
+    pub fn new(settings: AimdSettings) -> Result<Self, ConfigError> {
+        let AimdSettings { initial, min, max, increase, backoff_ratio, loose_bounds, .. } = settings;
+        let mut rules = Rules::new();
+        bounds::state_rules(&mut rules, initial, min, max, loose_bounds);
+        rules.require(increase >= 1, "increase", increase, "at least 1 permit");
+        let sound = (0.5..1.0).contains(&backoff_ratio);
+        rules.require(sound, "backoff_ratio", backoff_ratio, "at least 0.5 and below 1");
+        rules.verdict()?;
+        let epoch = Epoch::default();
+        Ok(Self { settings, estimate: f64::from(initial), limit: initial, earned: 0, epoch })
+    }
+
+    /// The limit before truncation to whole permits.
+    #[must_use]
+    pub const fn estimate(&self) -> f64 {
+        self.estimate
+    }
+
+    fn cut(&mut self, sample: &Sample) {
+        let ratio = self.settings.backoff_ratio;
+        if self.settings.cut_each_drop {
+            self.estimate = f64::from(num::trunc_i32(self.estimate * ratio));
+        } else if let Some(depth) = self.epoch.drop(sample, self.limit, 1) {
+            self.estimate *= 1.0 - (1.0 - ratio) * depth;
+            self.earned = 0;
+        }
+    }
+
+    fn grow(&mut self, sample: &Sample) {
+        self.epoch.success(sample.rtt);
+        let busy = if self.settings.wrapping_in_flight {
+            f64::from(num::as_i32(sample.in_flight).wrapping_mul(2)) >= self.estimate
+        } else {
+            f64::from(sample.in_flight) * 2.0 >= self.estimate
+        };
+        if !busy {
+            return;
+        }
+        self.earned = self.earned.saturating_add(1);
+        if self.settings.grow_each_sample || self.earned >= self.limit {
+            self.estimate += f64::from(self.settings.increase);
+            self.earned = 0;
+        }
+    }
+}
+
+impl Estimator for Aimd {
+    fn on_sample(&mut self, sample: &Sample) -> u32 {
+        match sample.outcome {
+            Outcome::Ignored => return self.limit,
+            Outcome::Success if sample.rtt <= self.settings.timeout => self.grow(sample),
+            Outcome::Success | Outcome::Dropped => self.cut(sample),
+        }
+        self.estimate = bounds::clamp(self.estimate, self.settings.min, self.settings.max);
+        // The references clamp the other way round: where bounds cross, the upper one wins.
+        self.estimate = bounds::min(self.estimate, f64::from(self.settings.max));
+        self.limit = num::trunc_i32(self.estimate);
+        self.limit
+    }
+
+    fn limit(&self) -> u32 {
+        self.limit
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -14,7 +14,10 @@
     reason = "nothing is called from C; the machines are only handed through"
 )]
 
+mod adapt;
+mod fair;
 mod permit;
+mod rate;
 
 #[cfg(feature = "link")]
 #[panic_handler]

@@ -52,9 +52,12 @@ fn grant(name: &'static str, threads: u32, rate: u32) -> Case<'static> {
             move |ordinal| {
                 let now = at(ordinal).as_nanos();
                 let mut seen = word.load(Ordering::Relaxed);
-                while let Err(other) =
-                    word.compare_exchange_weak(seen, seen.max(now) + 1_000, Ordering::AcqRel, Ordering::Relaxed)
-                {
+                while let Err(other) = word.compare_exchange_weak(
+                    seen,
+                    seen.max(now) + 1_000,
+                    Ordering::AcqRel,
+                    Ordering::Relaxed,
+                ) {
                     seen = other;
                 }
             }

@@ -1,6 +1,8 @@
 //! Ours and the peers, side by side; `cargo xtask bench-report` turns the results into ratios.
 
 mod atomic_bucket;
+mod drr;
+mod estimators;
 mod permits;
 mod token_bucket;
 
@@ -9,5 +11,7 @@ fn main() {
     permits::run(&mut criterion);
     atomic_bucket::run(&mut criterion);
     token_bucket::run(&mut criterion);
+    drr::run(&mut criterion);
+    estimators::run(&mut criterion);
     criterion.final_summary();
 }

@@ -1,7 +1,8 @@
 //! Picking the next tenant and serving its job, every tenant having more work, for few tenants and for many.
 //!
-//! The floor is a queue of tenants that are served in rotation, all jobs alike. What grows with the number of tenants,
-//! the floor's memory too, is for the caches to hold; beyond that a pick should not depend on it.
+//! The floor is a queue of tenants that are served in rotation, all jobs alike. The touching floor also counts what each
+//! was served, on a cache line for each tenant: a million of them are more than the caches hold, and whoever visits
+//! them in an order of its own waits for memory.
 
 use core::hint::black_box;
 use std::collections::VecDeque;
@@ -42,7 +43,20 @@ fn case(name: &'static str, tenants: u32, quantum: u32, order: fn(u32) -> Vec<u3
                 queue.push_back(tenant);
             }
         })
+        .alone("floor-touching", move || {
+            let mut queue = VecDeque::from(order(tenants));
+            let mut lines: Vec<Line> = (0..tenants).map(|_| Line(0)).collect();
+            move |ordinal| {
+                let tenant = queue.pop_front().expect("all have work");
+                lines[TenantId::new(tenant).index()].0 += cost(ordinal);
+                queue.push_back(tenant);
+            }
+        })
 }
+
+/// What is known of a tenant, on a cache line of its own.
+#[repr(align(64))]
+struct Line(u64);
 
 /// 1 to [`LARGEST`], in no simple order.
 fn cost(ordinal: u32) -> u64 {

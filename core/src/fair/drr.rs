@@ -296,7 +296,7 @@ impl<S: Storage> Drr<S> {
         }
     }
 
-    /// The next round in which anybody is due: the one after this, or however far it is.
+    /// The next round in which anybody is due: the one after this, or however far it is. The caller moves the cursor.
     fn begin_round(&mut self) -> Option<()> {
         if self.next.is_empty() {
             self.round = self.tenants.get(self.later.top()?)?.round;
@@ -304,7 +304,6 @@ impl<S: Storage> Drr<S> {
             self.round = self.round.saturating_add(1);
             self.current = core::mem::replace(&mut self.next, Chain::EMPTY);
         }
-        self.cursor = 0;
         Some(())
     }
 

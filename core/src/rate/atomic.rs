@@ -24,6 +24,12 @@
 //! more than burst + rate·T. While the bucket is busy nothing is rounded: the long-run rate is the quota, short of it
 //! by a relative 2⁻⁶³ for the reciprocal (above 10⁹/s by the rounding of costs too).
 //!
+//! Rounding up the start would keep back the last unit of a burst that is taken in several grants at one instant. So
+//! the unit in which the bucket last became busy is noted in a second word, and within that unit the ceiling is
+//! U + 1 + B, which is B above the rounded start. The note is written after the grant it speaks of and read only on
+//! the way to a refusal. A note that is late or old grants nothing wrong: busy periods follow each other in time, so
+//! whatever is in the word began at or after the noted unit, and all of it together is at most B.
+//!
 //! **Stale clocks.** w only grows, and a `now` that is behind makes U smaller: it can only refuse, never grant. What
 //! it costs is that a thread whose clock is behind may be refused what the newest clock would have been granted; a
 //! word that remembered every `now` would have to be written by refusals too.
@@ -36,7 +42,7 @@
 //! writes nothing; **I4** w ≤ U + B + 1 just after a grant.
 //!
 //! **Work** O(1); the compare-exchange repeats only when another thread was granted meanwhile (lock-free).
-//! **Memory** 64 bytes, of which 8 change.
+//! **Memory** 56 bytes, of which 16 change.
 //!
 //! **Shown by** `core/tests/loom_bucket.rs` with the clock as a racing atomic, and property tests against the exact
 //! [`TokenBucket`](super::TokenBucket).
@@ -136,6 +142,8 @@ impl Scale {
 pub struct AtomicBucket {
     /// w: the unit in which all that was granted will have accrued again.
     word: AtomicU64,
+    /// The unit in which the bucket last became busy; unused where a unit is a nanosecond.
+    started: AtomicU64,
     scale: Scale,
     /// Largest cost, in tokens.
     burst: u64,
@@ -151,7 +159,8 @@ impl AtomicBucket {
     /// years to accrue and hold at least what accrues in a nanosecond.
     pub fn new(quota: Quota) -> Result<Self, ConfigError> {
         let (scale, capacity) = check(quota)?;
-        Ok(Self { word: AtomicU64::new(0), scale, burst: quota.capacity(), capacity })
+        let (word, started) = (AtomicU64::new(0), AtomicU64::new(0));
+        Ok(Self { word, started, scale, burst: quota.capacity(), capacity })
     }
 
     /// Consumes `cost` tokens, all of them or none. A cost of 0 is granted whenever the bucket is not overdrawn, and
@@ -166,18 +175,29 @@ impl AtomicBucket {
         }
         let units = self.units_at(now);
         let cost = self.scale.cost(cost);
-        // ORDERING: Relaxed throughout. The word guards no other data, and all that is counted is in the one order in
-        // which it changed.
+        // ORDERING: Relaxed throughout. The words guard no other data. All that is counted is in the one order in which
+        // `word` changes; a note in `started` can only be read once the grant it speaks of is in that order.
         let mut seen = self.word.load(Ordering::Relaxed);
+        let mut ceiling = self.ceiling(units);
         loop {
-            let Some(next) = self.step(seen, units, cost) else {
-                return Err(self.refuse(seen, cost));
+            let Some(next) = self.step(seen, units, ceiling, cost) else {
+                if ceiling == self.ceiling_at_start(units) {
+                    return Err(self.refuse(seen, cost));
+                }
+                ceiling = self.ceiling_at_start(units);
+                seen = self.word.load(Ordering::Relaxed);
+                continue;
             };
             if next == seen {
                 return Ok(());
             }
             match self.word.compare_exchange_weak(seen, next, Ordering::Relaxed, Ordering::Relaxed) {
-                Ok(_) => return Ok(()),
+                Ok(_) => {
+                    if seen <= units && self.scale.rounding() != 0 {
+                        self.started.store(units, Ordering::Relaxed);
+                    }
+                    return Ok(());
+                }
                 Err(now) => seen = now,
             }
         }
@@ -191,9 +211,10 @@ impl AtomicBucket {
         if cost > self.burst {
             return Err(Refused::because(Reason::ExceedsCapacity));
         }
-        let cost = self.scale.cost(cost);
+        let (units, cost) = (self.units_at(now), self.scale.cost(cost));
+        let ceiling = self.ceiling_at_start(units);
         let seen = self.word.load(Ordering::Relaxed);
-        match self.step(seen, self.units_at(now), cost) {
+        match self.step(seen, units, ceiling, cost) {
             Some(_) => Ok(()),
             None => Err(self.refuse(seen, cost)),
         }
@@ -203,8 +224,9 @@ impl AtomicBucket {
     #[must_use]
     pub fn available(&self, now: Timestamp) -> u64 {
         let units = self.units_at(now);
+        let ceiling = self.ceiling_at_start(units);
         let start = self.word.load(Ordering::Relaxed).max(units);
-        self.scale.tokens(self.ceiling(units).saturating_sub(start)).min(self.burst)
+        self.scale.tokens(ceiling.saturating_sub(start)).min(self.burst)
     }
 
     /// The burst, in tokens.
@@ -236,14 +258,14 @@ impl AtomicBucket {
         let busy_from = self.units_at(now).saturating_add(self.scale.rounding());
         let word = if consumed == 0 { 0 } else { busy_from.saturating_add(num::narrow(consumed)) };
         self.word = AtomicU64::new(word);
+        self.started = AtomicU64::new(0);
         Ok(())
     }
 
-    /// The word after a grant of `cost` units, `None` if it is refused. All decisions are made here.
+    /// The word after a grant of `cost` units under `ceiling`, `None` if it is refused. All decisions are made here.
     #[inline]
-    fn step(&self, word: u64, units: u64, cost: u64) -> Option<u64> {
-        let start = word.max(units);
-        if self.ceiling(units).checked_sub(start)? < cost {
+    fn step(&self, word: u64, units: u64, ceiling: u64, cost: u64) -> Option<u64> {
+        if ceiling.checked_sub(word.max(units))? < cost {
             return None;
         }
         if cost == 0 {
@@ -270,6 +292,12 @@ impl AtomicBucket {
     #[inline]
     const fn ceiling(&self, units: u64) -> u64 {
         units.wrapping_add(self.capacity)
+    }
+
+    /// U + B, and one more in the unit in which the bucket became busy.
+    fn ceiling_at_start(&self, units: u64) -> u64 {
+        let here = self.scale.rounding() != 0 && self.started.load(Ordering::Relaxed) == units;
+        self.ceiling(units).wrapping_add(u64::from(here))
     }
 
     #[cold]

@@ -169,6 +169,18 @@ fn debt_is_repaid_by_the_turns_that_pass_also_while_the_tenant_is_idle() {
 }
 
 #[test]
+fn a_tenant_that_goes_idle_in_debt_still_owes_it_when_it_returns() {
+    let costs = [10, 10];
+    let mut drr = endless(10, &[1, 1], &costs);
+    assert_eq!(drr.pick(), Some(id(0)));
+    drr.charge(id(0), 40).unwrap();
+    drr.set_head(id(0), None).unwrap();
+    assert_eq!(drr.credit(id(0)), Some(-30));
+    drr.set_head(id(0), Some(10)).unwrap();
+    assert_eq!(run(&mut drr, &costs, 6).1, "BBBBAB", "four visits make 10 of it");
+}
+
+#[test]
 fn a_refund_makes_up_for_work_that_was_thrown_away() {
     // EnergyMe-Home#149: discarded work drove the deficit down and starved its tenant.
     let mut drr = endless(10, &[1, 1], &[10, 10]);

@@ -53,6 +53,27 @@ fn the_whole_burst_is_there_at_the_start_and_after_any_idle_time() {
 }
 
 #[test]
+fn the_whole_burst_can_be_taken_one_by_one_at_one_instant_and_no_more() {
+    for rate in [1, 3, 300, 999_983, 600_000_000, 999_999_937, 1_000_000_000] {
+        for start in [0, 1, 77_777_777, 50_000_000_077_777, 1 << 62] {
+            let bucket = bucket(Quota::per_second(rate).burst(50));
+            for left in (1..=50).rev() {
+                assert_eq!(bucket.available(at(start)), left, "{rate}/s at {start}");
+                bucket.peek(at(start), 1).unwrap();
+                bucket.try_acquire(at(start), 1).unwrap();
+            }
+            assert_eq!(bucket.available(at(start)), 0);
+            let retry_at = bucket.try_acquire(at(start), 1).unwrap_err().retry_at.unwrap();
+            let waited = u128::from(retry_at.as_nanos() - start) * u128::from(rate);
+            assert!(waited >= 1_000_000_000, "{rate}/s at {start}: {waited}");
+            assert!(waited <= 1_000_000_000 + 3 * u128::from(rate), "{rate}/s at {start}: {waited}");
+            assert!(bucket.peek(at(retry_at.as_nanos() - 1), 1).is_err());
+            bucket.peek(retry_at, 1).unwrap();
+        }
+    }
+}
+
+#[test]
 fn the_long_run_rate_is_the_quota_and_never_above_it() {
     // governor: 6·10⁸/s ran at 10⁹/s. Spec: ≥ 1 − 10⁻⁶ up to 10⁶/s, ≥ 1 − 10⁻³ up to 10⁹/s; here it is exact.
     for rate in [7_u64, 999, 999_983, 1_000_000, 333_333_333, 600_000_000, 999_999_937, 1_000_000_000] {

@@ -1,0 +1,38 @@
+//! A deterministic simulator that drives tollgate's real machines in virtual time.
+//!
+//! The question it answers: *what happens to this service, under this load, with each way of deciding how many
+//! requests may be in it?* It replays a recorded trace or draws arrivals from a law, serves them with a model of a
+//! server that slows down under contention, and puts each policy between the two. The policies are not models: they
+//! are the permits and estimators of the crate [`tollgate`], told the time instead of reading a clock.
+//!
+//! ```text
+//! workload ──arrivals──▶ admission ──granted──▶ server (slots, queue, contention)
+//! (trace or law)          (permits + estimator)     │
+//!                            ▲                      │ completion, deadline, refusal
+//!                            └────── outcome ───────┘──▶ recorder ─▶ table, CSV, JSON, SVG
+//! ```
+//!
+//! **Same seed, same bytes.** One thread, integer time in nanoseconds, ties broken by rule, one random stream for
+//! each source of chance (so that no policy can shift the luck of another), and the same requests with the same
+//! luck for every policy.
+#![forbid(unsafe_code)]
+#![warn(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+pub mod arrivals;
+mod calendar;
+pub mod compare;
+mod engine;
+pub mod error;
+pub mod measure;
+mod num;
+pub mod oracle;
+pub mod policy;
+pub mod report;
+pub mod rng;
+pub mod scenario;
+pub mod server;
+pub mod trace;
+pub mod workload;
+
+pub use error::SimError;
+pub use trace::Trace;

@@ -1,0 +1,56 @@
+//! The casts of the simulator, each named for what it does.
+//!
+//! Virtual time and counts are integers; floats appear where a law of chance or a ratio needs them, and every way
+//! between the two goes through here.
+#![allow(clippy::as_conversions)]
+
+/// Nanoseconds in a second.
+pub(crate) const NS_PER_S: u64 = 1_000_000_000;
+
+/// The nearest `f64`.
+#[inline]
+pub(crate) const fn real(value: u64) -> f64 {
+    value as f64
+}
+
+/// The nearest `f64`.
+#[inline]
+pub(crate) const fn real_wide(value: u128) -> f64 {
+    value as f64
+}
+
+/// Rounded to the nearest whole number into `0..=u64::MAX`; negatives and `NaN` are 0.
+#[inline]
+pub(crate) fn rounded(value: f64) -> u64 {
+    value.round() as u64
+}
+
+/// Seconds of nanoseconds.
+#[inline]
+pub(crate) const fn seconds(ns: u64) -> f64 {
+    real(ns) / real(NS_PER_S)
+}
+
+/// Nanoseconds of seconds, nearest.
+#[inline]
+pub(crate) fn nanos(seconds: f64) -> u64 {
+    rounded(seconds * real(NS_PER_S))
+}
+
+/// An index. Lossless: no target of ours has pointers under 32 bits.
+#[inline]
+pub(crate) const fn index(value: u32) -> usize {
+    value as usize
+}
+
+/// A length, as the machines count.
+#[inline]
+pub(crate) const fn count(value: usize) -> u64 {
+    value as u64
+}
+
+/// A length as an index of 32 bits; `u32::MAX` where it does not fit.
+#[inline]
+pub(crate) const fn index_u32(value: usize) -> u32 {
+    if value as u64 > u32::MAX as u64 { u32::MAX } else { value as u32 }
+}

@@ -44,6 +44,23 @@ impl Timestamp {
         Self(nanos)
     }
 
+    /// `instant` counted from `epoch`, both read by the caller; [`Timestamp::ZERO`] before the epoch.
+    ///
+    /// ```
+    /// use std::time::{Duration, Instant};
+    /// use tollgate::Timestamp;
+    ///
+    /// let epoch = Instant::now(); // once, when the program starts
+    /// let later = epoch + Duration::from_millis(3);
+    /// assert_eq!(Timestamp::from_instant(later, epoch).as_nanos(), 3_000_000);
+    /// ```
+    #[cfg(feature = "std")]
+    #[inline]
+    #[must_use]
+    pub fn from_instant(instant: std::time::Instant, epoch: std::time::Instant) -> Self {
+        Self(num::nanos(instant.saturating_duration_since(epoch)))
+    }
+
     /// Nanoseconds since the epoch.
     #[inline]
     #[must_use]

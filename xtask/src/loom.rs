@@ -11,8 +11,10 @@ use anyhow::{Context, Result, bail};
 
 use crate::workspace::{self, cargo, root, target};
 
+/// Every test target that holds models.
+pub(crate) const ALL: &str = "loom_*";
 const FLAG: &str = "--cfg tollgate_loom";
-/// Forced thread switches a model explores between any two of its operations' orders; enough for every bug seen.
+/// How many involuntary thread switches a model explores in one run; one or two expose most races.
 const PREEMPTIONS: &str = "3";
 
 /// Runs every model of the core.
@@ -20,17 +22,17 @@ pub(crate) fn run() -> Result<()> {
     if models(root())?.is_empty() {
         bail!("core/tests has no loom_*.rs: the lock-free paths are not shown to be right");
     }
-    workspace::run(&mut command(&target().join("loom")))
+    workspace::run(&mut command(ALL, &target().join("loom")))
 }
 
-/// The command that runs the models, building in `target`.
-pub(crate) fn command(target: &Path) -> Command {
+/// The command that runs the models of the test targets that match `tests`, building in `target`.
+pub(crate) fn command(tests: &str, target: &Path) -> Command {
     let mut flags = env::var("RUSTFLAGS").unwrap_or_default();
     if !flags.is_empty() {
         flags.push(' ');
     }
     flags.push_str(FLAG);
-    let mut test = cargo(["test", "--package", "tollgate", "--profile", "loom", "--test", "loom_*"]);
+    let mut test = cargo(["test", "--package", "tollgate", "--profile", "loom", "--test", tests]);
     test.env("RUSTFLAGS", flags).env("CARGO_TARGET_DIR", target);
     if env::var_os("LOOM_MAX_PREEMPTIONS").is_none() {
         test.env("LOOM_MAX_PREEMPTIONS", PREEMPTIONS);

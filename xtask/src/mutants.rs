@@ -16,13 +16,22 @@ use anyhow::{Context, Result, bail, ensure};
 use crate::loom;
 use crate::workspace::{root, target};
 
+/// A file of the core, and the models that are to notice when it is broken.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Code {
+    /// From the workspace's directory.
+    pub(crate) file: &'static str,
+    /// The test target.
+    pub(crate) models: &'static str,
+}
+
 /// One way to break the code.
 #[derive(Debug)]
 pub(crate) struct Mutant {
     /// What is broken, in words.
     pub(crate) name: &'static str,
-    /// The file, from the workspace's directory.
-    pub(crate) file: &'static str,
+    /// Where.
+    pub(crate) code: Code,
     /// Text that is in the file exactly once.
     pub(crate) from: &'static str,
     /// What to put in its place.
@@ -45,7 +54,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     for mutant in &chosen {
         mutant.applied(root())?;
         if args.list {
-            println!("{:<36} {}", mutant.name, mutant.file);
+            println!("{:<60} {}", mutant.name, mutant.code.file);
         }
     }
     if args.list {
@@ -54,19 +63,19 @@ pub(crate) fn run(args: &Args) -> Result<()> {
 
     let copy = Copy::lay(&target().join("mutants"))?;
     println!("the models on the unchanged copy");
-    if let Fate::Killed(by) = copy.try_models()? {
+    if let Fate::Killed(by) = copy.try_models(loom::ALL)? {
         bail!("{by} fails on the unchanged code, so it tells nothing about mutants");
     }
     let mut survivors = Vec::new();
     for (index, mutant) in chosen.iter().enumerate() {
         let started = Instant::now();
-        let fate = copy.with(mutant, Copy::try_models)?;
+        let fate = copy.with(mutant, |copy| copy.try_models(mutant.code.models))?;
         let verdict = match &fate {
             Fate::Killed(by) => format!("killed by {by}"),
             Fate::Survived => "SURVIVED".to_owned(),
         };
         println!(
-            "{:>3}/{} {:<36} {verdict} ({:.0} s)",
+            "{:>3}/{} {:<60} {verdict} ({:.0} s)",
             index + 1,
             chosen.len(),
             mutant.name,
@@ -86,15 +95,15 @@ pub(crate) fn run(args: &Args) -> Result<()> {
 impl Mutant {
     /// The mutated text of the file.
     fn applied(&self, workspace: &Path) -> Result<String> {
-        let path = workspace.join(self.file);
-        let text =
-            fs::read_to_string(&path).with_context(|| format!("{}: cannot read {}", self.name, self.file))?;
+        let path = workspace.join(self.code.file);
+        let text = fs::read_to_string(&path)
+            .with_context(|| format!("{}: cannot read {}", self.name, self.code.file))?;
         let found = text.matches(self.from).count();
         ensure!(
             found == 1,
             "{}: its pattern is {found} times in {}, not once:\n{}",
             self.name,
-            self.file,
+            self.code.file,
             self.from
         );
         ensure!(self.from != self.to, "{}: it changes nothing", self.name);
@@ -127,7 +136,7 @@ impl Copy {
 
     /// Does something while `mutant` is in place.
     fn with<T>(&self, mutant: &Mutant, act: impl FnOnce(&Self) -> Result<T>) -> Result<T> {
-        let path = self.workspace.join(mutant.file);
+        let path = self.workspace.join(mutant.code.file);
         let original = fs::read(&path)?;
         fs::write(&path, mutant.applied(&self.workspace)?)?;
         let result = act(self);
@@ -135,10 +144,11 @@ impl Copy {
         result
     }
 
-    /// Runs the models, and names the first that fails.
-    fn try_models(&self) -> Result<Fate> {
-        let mut models = loom::command(&self.target);
-        models.current_dir(&self.workspace).stdin(Stdio::null());
+    /// Runs models, and names the first that fails.
+    fn try_models(&self, models: &str) -> Result<Fate> {
+        let mut models = loom::command(models, &self.target);
+        // A failing model is expected; where it failed is of no interest.
+        models.env("RUST_BACKTRACE", "0").current_dir(&self.workspace).stdin(Stdio::null());
         let output = models.output().context("cannot start cargo")?;
         if output.status.success() {
             return Ok(Fate::Survived);
@@ -196,7 +206,12 @@ mod tests {
         for (index, one) in list::MUTANTS.iter().enumerate() {
             for other in &list::MUTANTS[..index] {
                 assert_ne!(one.name, other.name);
-                assert_ne!((one.file, one.from, one.to), (other.file, other.from, other.to), "{}", one.name);
+                assert_ne!(
+                    (one.code.file, one.from, one.to),
+                    (other.code.file, other.from, other.to),
+                    "{}",
+                    one.name
+                );
             }
         }
     }

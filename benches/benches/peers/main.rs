@@ -1,0 +1,17 @@
+//! Ours and the peers, side by side; `cargo xtask bench-report` turns the results into ratios.
+
+mod atomic_bucket;
+mod drr;
+mod estimators;
+mod permits;
+mod token_bucket;
+
+fn main() {
+    let mut criterion = tollgate_benches::criterion();
+    permits::run(&mut criterion);
+    atomic_bucket::run(&mut criterion);
+    token_bucket::run(&mut criterion);
+    drr::run(&mut criterion);
+    estimators::run(&mut criterion);
+    criterion.final_summary();
+}

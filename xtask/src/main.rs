@@ -1,0 +1,48 @@
+//! `cargo xtask …`: the project's own steps, the same for a person and for `.ci/run`.
+//!
+//! Each subcommand is one module. They only start other programs (cargo, nm), read what those leave behind and say
+//! what it means; nothing here is part of the library.
+#![forbid(unsafe_code)]
+
+mod bench_report;
+mod checks;
+mod demo;
+mod loom;
+mod mutants;
+mod no_std;
+mod symbols;
+mod tools;
+mod workspace;
+
+use clap::{Parser, Subcommand};
+
+#[derive(Debug, Parser)]
+#[command(name = "cargo xtask", about, max_term_width = 100)]
+struct Cli {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Debug, Subcommand)]
+enum Task {
+    /// Compares no limit, a fixed limit and the adaptive limits on a recorded trace, as a table and a chart
+    Demo(demo::Args),
+    /// Runs every check, or only the named ones
+    Test(checks::Args),
+    /// Links the core without std and without an allocator, and looks for panics in the machine code
+    NoStd,
+    /// Benches our machines beside their peers and prints one table of ratios
+    BenchReport(bench_report::Args),
+    /// Breaks the lock-free code in known ways and requires that a loom model notices each
+    MutantsLoom(mutants::Args),
+}
+
+fn main() -> anyhow::Result<()> {
+    match Cli::parse().task {
+        Task::Demo(args) => demo::run(&args),
+        Task::Test(args) => checks::run(&args),
+        Task::NoStd => no_std::run(),
+        Task::BenchReport(args) => bench_report::run(&args),
+        Task::MutantsLoom(args) => mutants::run(&args),
+    }
+}

@@ -1,0 +1,85 @@
+//! Programs the checks need besides cargo: found, installed if that is possible, or named.
+
+use std::process::Stdio;
+
+use crate::workspace::{self, command};
+
+/// A program, and how it usually comes onto a machine.
+#[derive(Debug)]
+pub(crate) struct Tool {
+    /// What to run to see whether it is there.
+    probe: &'static [&'static str],
+    /// Commands to try, in order, to get it.
+    install: &'static [&'static [&'static str]],
+}
+
+pub(crate) const RUSTFMT: Tool =
+    Tool { probe: &["cargo", "fmt", "--version"], install: &[&["rustup", "component", "add", "rustfmt"]] };
+
+pub(crate) const CLIPPY: Tool =
+    Tool { probe: &["cargo", "clippy", "--version"], install: &[&["rustup", "component", "add", "clippy"]] };
+
+pub(crate) const NM: Tool = Tool {
+    probe: &["nm", "--version"],
+    install: &[&["apt-get", "update", "-qq"], &["apt-get", "install", "-y", "-qq", "binutils"]],
+};
+
+/// A C compiler, which drives the linker; cargo needs one too.
+pub(crate) const CC: Tool = Tool {
+    probe: &["cc", "--version"],
+    install: &[&["apt-get", "update", "-qq"], &["apt-get", "install", "-y", "-qq", "gcc", "libc6-dev"]],
+};
+
+impl Tool {
+    /// Makes sure the tool is there.
+    ///
+    /// # Errors
+    /// What is missing and what to do about it.
+    pub(crate) fn require(&self) -> Result<(), String> {
+        if self.is_present() {
+            return Ok(());
+        }
+        let name = self.probe.split_last().map_or(String::new(), |(_, words)| words.join(" "));
+        println!("`{name}` is missing; trying to install it");
+        for line in self.install {
+            let Some((program, args)) = line.split_first() else { continue };
+            let mut install = command(program);
+            install.args(args);
+            if let Err(error) = workspace::run(&mut install) {
+                println!("{error:#}");
+                break;
+            }
+        }
+        if self.is_present() {
+            return Ok(());
+        }
+        let advice = self
+            .install
+            .iter()
+            .map(|line| format!("`{}`", line.join(" ")))
+            .collect::<Vec<_>>()
+            .join(", then ");
+        Err(format!("`{name}` is missing and could not be installed; try {advice}"))
+    }
+
+    fn is_present(&self) -> bool {
+        let Some((program, args)) = self.probe.split_first() else { return false };
+        let mut probe = command(program);
+        probe.args(args).stdout(Stdio::null()).stderr(Stdio::null());
+        probe.status().is_ok_and(|status| status.success())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tool_that_cannot_be_had_is_named_with_what_to_do() {
+        let tool =
+            Tool { probe: &["no-such-program", "--version"], install: &[&["no-such-installer", "it"]] };
+        let advice = tool.require().unwrap_err();
+        assert!(advice.contains("`no-such-program` is missing"), "{advice}");
+        assert!(advice.contains("`no-such-installer it`"), "{advice}");
+    }
+}

@@ -60,6 +60,7 @@
 #![cfg_attr(not(feature = "alloc"), allow(rustdoc::broken_intra_doc_links))]
 #![warn(clippy::arithmetic_side_effects, clippy::as_conversions, clippy::indexing_slicing)]
 #![warn(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+#![cfg_attr(test, allow(clippy::arithmetic_side_effects, clippy::as_conversions))]
 
 #[cfg(feature = "alloc")]
 extern crate alloc;

@@ -79,7 +79,7 @@ pub(crate) fn div_ceil(value: u128, divisor: NonZeroU64) -> u128 {
     if value >> 64 == 0 {
         let value = value as u64;
         let quotient = value / divisor;
-        return (quotient as u128) + u128::from(value % divisor != 0);
+        return (quotient as u128).wrapping_add(u128::from(value % divisor != 0));
     }
     let divisor = core::num::NonZeroU128::from(divisor);
     let quotient = value / divisor;
@@ -110,10 +110,10 @@ pub(crate) fn mul_div_ceil(value: u128, factor: u64, divisor: NonZeroU64) -> u12
 }
 
 /// Greatest common divisor.
-pub(crate) const fn gcd(a: NonZeroU64, b: NonZeroU64) -> NonZeroU64 {
+pub(crate) fn gcd(a: NonZeroU64, b: NonZeroU64) -> NonZeroU64 {
     let (mut greater, mut rest) = (a, b.get());
     while let Some(divisor) = NonZeroU64::new(rest) {
-        rest = greater.get() % divisor.get();
+        rest = greater.get() % divisor;
         greater = divisor;
     }
     greater
@@ -133,8 +133,8 @@ pub(crate) const fn index_u32(value: usize) -> u32 {
 
 /// value modulo divisor, as an index. Lossless for the tables of this crate, whose sizes are `u32`.
 #[inline]
-pub(crate) const fn remainder(value: u64, divisor: NonZeroU64) -> usize {
-    (value % divisor.get()) as usize
+pub(crate) fn remainder(value: u64, divisor: NonZeroU64) -> usize {
+    (value % divisor) as usize
 }
 
 /// The nearest `f64`.

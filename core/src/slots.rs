@@ -299,4 +299,5 @@ impl<T: core::fmt::Debug, S: Storage> core::fmt::Debug for Slots<T, S> {
 }
 
 #[cfg(test)]
+#[cfg(feature = "alloc")]
 mod tests;

@@ -190,7 +190,7 @@ impl Aimd {
             return;
         }
         if self.starting {
-            self.starting = sample.rtt <= self.settings.timeout / 2;
+            self.starting = sample.rtt.saturating_mul(2) <= self.settings.timeout;
             if sample.in_flight < self.limit {
                 return;
             }

@@ -213,7 +213,7 @@ impl<S: Storage> Drr<S> {
     /// # Errors
     /// [`FairError::UnknownTenant`].
     pub fn charge(&mut self, tenant: TenantId, cost: u64) -> Result<(), FairError> {
-        self.adjust(tenant, -i128::from(cost))
+        self.adjust(tenant, i128::from(cost).saturating_neg())
     }
 
     /// Gives a tenant back cost that it was served for and did not use. An idle tenant keeps it only against debt.
@@ -547,4 +547,5 @@ impl<S: Storage> core::fmt::Debug for Tenants<S> {
 }
 
 #[cfg(test)]
+#[cfg(feature = "alloc")]
 mod tests;

@@ -241,4 +241,5 @@ impl<S: Storage> core::fmt::Debug for Swrr<S> {
 }
 
 #[cfg(test)]
+#[cfg(feature = "alloc")]
 mod tests;

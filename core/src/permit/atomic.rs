@@ -390,5 +390,6 @@ impl<P: Deref<Target = AtomicPermits>> fmt::Debug for Permit<P> {
     }
 }
 
-#[cfg(all(test, not(tollgate_loom)))]
+#[cfg(test)]
+#[cfg(not(tollgate_loom))]
 mod tests;

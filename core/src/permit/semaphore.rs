@@ -368,4 +368,5 @@ impl<S: Storage, O: Observer> Semaphore<S, O> {
 }
 
 #[cfg(test)]
+#[cfg(feature = "alloc")]
 mod tests;

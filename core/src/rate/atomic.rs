@@ -148,7 +148,7 @@ pub struct AtomicBucket {
     /// Largest cost, in tokens.
     burst: u64,
     /// B: the burst in units.
-    capacity: u64,
+    burst_units: u64,
 }
 
 impl AtomicBucket {
@@ -158,9 +158,9 @@ impl AtomicBucket {
     /// Every broken rule: those of [`TokenBucket`](super::TokenBucket::new), and the burst must take at most 292
     /// years to accrue and hold at least what accrues in a nanosecond.
     pub fn new(quota: Quota) -> Result<Self, ConfigError> {
-        let (scale, capacity) = check(quota)?;
+        let (scale, burst_units) = check(quota)?;
         let (word, started) = (AtomicU64::new(0), AtomicU64::new(0));
-        Ok(Self { word, started, scale, burst: quota.capacity(), capacity })
+        Ok(Self { word, started, scale, burst: quota.capacity(), burst_units })
     }
 
     /// Consumes `cost` tokens, all of them or none. A cost of 0 is granted whenever the bucket is not overdrawn, and
@@ -241,20 +241,18 @@ impl AtomicBucket {
     /// # Errors
     /// As [`new`](Self::new); nothing is changed.
     pub fn set_quota(&mut self, now: Timestamp, quota: Quota, inherit: Inherit) -> Result<(), ConfigError> {
-        let (scale, capacity) = check(quota)?;
+        let (scale, burst_units) = check(quota)?;
         let old = &self.scale;
         let consumed = num::widen(self.word.load(Ordering::Relaxed).saturating_sub(self.units_at(now)));
-        let consumed = match (inherit, NonZeroU64::new(self.capacity)) {
-            (Inherit::Proportional, Some(old_capacity)) => {
-                num::mul_div_ceil(consumed, capacity, old_capacity)
-            }
+        let consumed = match (inherit, NonZeroU64::new(self.burst_units)) {
+            (Inherit::Proportional, Some(old_units)) => num::mul_div_ceil(consumed, burst_units, old_units),
             (Inherit::Reset, _) | (_, None) => 0,
             (Inherit::AsIs, _) => {
                 let tokens = num::mul_div_ceil(consumed, old.tokens_per_unit.get(), scale.tokens_per_unit);
                 num::mul_div_ceil(tokens, scale.units_per_token.get(), old.units_per_token)
             }
         };
-        (self.scale, self.burst, self.capacity) = (scale, quota.capacity(), capacity);
+        (self.scale, self.burst, self.burst_units) = (scale, quota.capacity(), burst_units);
         let busy_from = self.units_at(now).saturating_add(self.scale.rounding());
         let word = if consumed == 0 { 0 } else { busy_from.saturating_add(num::narrow(consumed)) };
         self.word = AtomicU64::new(word);
@@ -285,13 +283,13 @@ impl AtomicBucket {
 
     #[inline]
     const fn last_unit(&self) -> u64 {
-        (u64::MAX - 1).saturating_sub(self.capacity)
+        (u64::MAX - 1).saturating_sub(self.burst_units)
     }
 
     /// U + B.
     #[inline]
     const fn ceiling(&self, units: u64) -> u64 {
-        units.wrapping_add(self.capacity)
+        units.wrapping_add(self.burst_units)
     }
 
     /// U + B, and one more in the unit in which the bucket became busy.
@@ -304,7 +302,7 @@ impl AtomicBucket {
     fn refuse(&self, word: u64, cost: u64) -> Refused {
         // It passes as soon as w + cost ≤ U + B; being idle by then is no other condition, since cost ≤ B.
         let needed =
-            num::widen(word).saturating_add(num::widen(cost)).saturating_sub(num::widen(self.capacity));
+            num::widen(word).saturating_add(num::widen(cost)).saturating_sub(num::widen(self.burst_units));
         let needed = num::narrow(needed);
         let retry_at = if needed > self.last_unit() { None } else { self.scale.instant_of(needed) };
         Refused::until(Reason::RateExceeded, retry_at)
@@ -347,5 +345,6 @@ impl fmt::Debug for AtomicBucket {
     }
 }
 
-#[cfg(all(test, not(tollgate_loom)))]
+#[cfg(test)]
+#[cfg(not(tollgate_loom))]
 mod tests;

@@ -250,7 +250,7 @@ fn what_it_cannot_do_is_refused_with_the_reason() {
     let mut drr = Drr::<Inline<2>>::new(2, 1).unwrap();
     let unknown = FairError::UnknownTenant { tenant: id(2), capacity: 2 };
     assert_eq!(drr.set_head(id(2), Some(1)), Err(unknown));
-    assert_eq!(drr.charge(id(9), 1).is_err(), true);
+    assert!(drr.charge(id(9), 1).is_err());
     assert_eq!(drr.set_weight(id(1), 0), Err(FairError::ZeroWeight { tenant: id(1) }));
     assert_eq!(drr.pick(), None);
     assert!(Drr::<Inline<2>>::new(3, 1).is_err());

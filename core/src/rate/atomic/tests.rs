@@ -1,6 +1,6 @@
+use core::sync::atomic::{AtomicU64 as StdAtomicU64, Ordering as StdOrdering};
 use core::time::Duration;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64 as StdAtomicU64, Ordering as StdOrdering};
 
 use super::*;
 

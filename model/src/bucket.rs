@@ -120,17 +120,16 @@ impl Bucket {
         self.answer_with(now, cost, 0)
     }
 
-    /// What it would say if the level were `parts` times the finest part of a token of each quota so far above what it
-    /// is: the most that `parts` roundings at each change of the quota can have added.
+    /// What it would say if one token more were consumed.
     #[must_use]
-    pub fn answer_with(&self, now: u64, cost: u64, parts: u64) -> Answer {
+    pub fn answer_with_token_more(&self, now: u64, cost: u64) -> Answer {
+        self.answer_with(now, cost, 1)
+    }
+
+    fn answer_with(&self, now: u64, cost: u64, more: u64) -> Answer {
         let scale = self.scale();
-        let quota = self.quota();
-        let mut level = self.level(now);
-        for era in &self.eras {
-            level += &scale / era.quota.per_ns * gcd(era.quota.tokens, era.quota.per_ns) * parts;
-        }
-        let (cost, burst) = (BigInt::from(cost), BigInt::from(quota.burst));
+        let level = self.level(now) + &scale * more;
+        let (cost, burst) = (BigInt::from(cost), BigInt::from(self.quota().burst));
         let debt = BigInt::from(self.policy.max_debt.unwrap_or(0));
         let passes = if cost <= &burst + &debt {
             let fits = &level + &cost * &scale <= (&burst + &debt) * &scale;
@@ -172,21 +171,26 @@ impl Bucket {
         self.level(self.latest) * period / self.scale() < BigInt::from(u128::MAX)
     }
 
-    /// What the law allows to be granted from an instant up to the grant `last`, it included: the burst in force at it,
-    /// what may be owed, and what accrued meanwhile, each under its own quota.
+    /// What the law allows to be granted in `from..=until`, `last` being the last grant in it: the burst in force at
+    /// that grant, what may be owed, and what accrued meanwhile, each under its own quota.
     ///
     /// Returned as (allowed, scale): a sum of costs is lawful iff sum · scale ≤ allowed. Holds as long as every change
     /// of the quota carried the level over as it was.
     #[must_use]
-    pub fn allowed(&self, from: u64, last: Entry) -> (BigInt, BigInt) {
-        let (scale, last) = (self.scale(), self.taken[last.0]);
-        let burst = BigInt::from(self.eras[last.era].quota.burst) + self.policy.max_debt.unwrap_or(0);
-        let mut allowed = burst * &scale;
-        for (number, era) in self.eras.iter().enumerate().take(last.era + 1) {
-            let end = self.eras.get(number + 1).map_or(last.at, |next| next.from.min(last.at));
+    pub fn allowed(&self, from: u64, until: u64, last: Entry) -> (BigInt, BigInt) {
+        let scale = self.scale();
+        let mut allowed = self.ceiling(last) * &scale;
+        for (number, era) in self.eras.iter().enumerate() {
+            let end = self.eras.get(number + 1).map_or(until, |next| next.from.min(until));
             allowed += accrued(&scale, era.quota, end.saturating_sub(era.from.max(from)));
         }
         (allowed, scale)
+    }
+
+    /// The most that can be consumed just after the grant `last`, in tokens: burst and allowed debt.
+    #[must_use]
+    pub fn ceiling(&self, last: Entry) -> BigInt {
+        BigInt::from(self.eras[self.taken[last.0].era].quota.burst) + self.policy.max_debt.unwrap_or(0)
     }
 
     /// What is consumed and not accrued again, in parts of which [`scale`](Self::scale) make a token.

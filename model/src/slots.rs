@@ -38,6 +38,12 @@ impl<T> Table<T> {
         self.live.iter().find(|(live, _)| *live == name).map(|(_, value)| value)
     }
 
+    /// Replaces what is named so. `false` if nothing is.
+    pub fn set(&mut self, name: u64, value: T) -> bool {
+        let found = self.live.iter_mut().find(|(live, _)| *live == name);
+        found.map(|(_, old)| *old = value).is_some()
+    }
+
     /// How many it holds.
     #[must_use]
     pub const fn len(&self) -> usize {

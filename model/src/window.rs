@@ -17,6 +17,8 @@ pub struct Line(usize);
 pub struct Log {
     lines: Vec<Logged>,
     latest: u64,
+    /// All that was ever written down, whatever came back.
+    pub written: u128,
 }
 
 impl Log {
@@ -88,6 +90,7 @@ impl Log {
     fn write(&mut self, now: u64, cost: u64, granted: bool) -> Line {
         let at = self.observe(now);
         self.lines.push(Logged { at, cost, granted });
+        self.written += u128::from(cost);
         Line(self.lines.len() - 1)
     }
 

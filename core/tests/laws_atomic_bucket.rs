@@ -1,8 +1,8 @@
 //! The laws of [`AtomicBucket`], against the exact [`TokenBucket`] and by themselves.
 //!
-//! A *unit* is what a nanosecond (or two) lets accrue. Where a unit is exactly a nanosecond, the two buckets are equal.
-//! Elsewhere the atomic one is behind by less than two units: one for rounding the start of a busy period up, one for
-//! its multiplication by a reciprocal. Two units are at most four nanoseconds.
+//! A *unit* is what a nanosecond (or two) lets accrue. Where a unit is exactly a nanosecond, the two buckets are
+//! equal. Elsewhere the atomic one is behind by less than two units: one for rounding the start of a busy period
+//! up, one for its multiplication by a reciprocal. Two units are at most four nanoseconds.
 #![cfg(not(tollgate_loom))]
 
 mod common;
@@ -30,7 +30,7 @@ fn imitated(first: ModelQuota) -> ModelQuota {
 
 /// Whether a unit is exactly a nanosecond.
 const fn unit_is_a_nanosecond(quota: ModelQuota) -> bool {
-    quota.per_ns % quota.tokens == 0 || quota.tokens % quota.per_ns == 0
+    quota.per_ns.is_multiple_of(quota.tokens) || quota.tokens.is_multiple_of(quota.per_ns)
 }
 
 /// A quota and a run on a clock that only goes forward.
@@ -64,7 +64,8 @@ fn lawful(sum: u128, ns: u64, quota: ModelQuota) -> bool {
 proptest! {
     #![proptest_config(cases(600))]
 
-    /// Reports 1, 7, 9, 11, governor#203, redis-cell#13: never more than the exact bucket, and less by under two units.
+    /// Reports 1, 7, 9, 11, governor#203, redis-cell#13: never more than the exact bucket, and less by under two
+    /// units.
     #[test]
     fn it_grants_what_the_exact_bucket_grants_or_at_most_two_units_later((first, run) in forward_runs()) {
         let Ok(atomic) = AtomicBucket::new(quota(first)) else { return Ok(()) };
@@ -102,8 +103,8 @@ proptest! {
         }
     }
 
-    /// Reports 9 (ratelimit, redis-cell#56, tower-governor#65) and 3: `retry_at` is exact and `available` is what passes, on
-    /// any clock; peek, a refusal and a cost of 0 write nothing.
+    /// Reports 9 (ratelimit, redis-cell#56, tower-governor#65) and 3: `retry_at` is exact and `available` is what
+    /// passes, on any clock; peek, a refusal and a cost of 0 write nothing.
     #[test]
     fn a_refused_caller_is_granted_exactly_at_retry_at_on_any_clock((first, run) in any_runs()) {
         let Ok(bucket) = AtomicBucket::new(quota(first)) else { return Ok(()) };
@@ -134,8 +135,8 @@ proptest! {
         }
     }
 
-    /// Reports 2, 5, 6 and golang/go#56287, governor#219, #249: whatever the clock does, what was granted at instants of any
-    /// interval is at most burst + rate · its length.
+    /// Reports 2, 5, 6 and golang/go#56287, governor#219, #249: whatever the clock does, what was granted at
+    /// instants of any interval is at most burst + rate · its length.
     #[test]
     fn no_interval_of_any_clock_sees_more_than_burst_and_rate((first, run) in any_runs()) {
         let Ok(bucket) = AtomicBucket::new(quota(first)) else { return Ok(()) };

@@ -151,13 +151,17 @@ fn threads_conserve_every_permit_while_the_limit_moves() {
                         granted += 1;
                         let before = held.fetch_add(weight, Ordering::Relaxed);
                         assert!(before + weight <= MOST, "{} held", before + weight);
-                        if let Some(part) = permit.split(1)
-                            && number % 3 == 0
-                        {
-                            permit.merge(part).unwrap();
+                        let mut rest = weight;
+                        if let Some(part) = permit.split(1) {
+                            if number % 3 == 0 {
+                                permit.merge(part).unwrap();
+                            } else {
+                                rest -= 1;
+                                held.fetch_sub(1, Ordering::Relaxed);
+                                drop(part);
+                            }
                         }
-                        // Some of it was dropped above, or all of it is here.
-                        held.fetch_sub(weight, Ordering::Relaxed);
+                        held.fetch_sub(rest, Ordering::Relaxed);
                         drop(permit);
                     }
                     granted

@@ -203,8 +203,8 @@ proptest! {
         pair.drain()?;
     }
 
-    /// Golang/go#56910: small ones pass a big one, at most (k + 1) · max_passes times for k others ahead when it came; under
-    /// Strict never.
+    /// Golang/go#56910: small ones pass a big one, at most (k + 1) · max_passes times for k others ahead when it
+    /// came; under Strict never.
     #[test]
     fn nobody_is_passed_more_often_than_the_bound(
         limit in 1..=6_u64,

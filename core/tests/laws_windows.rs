@@ -36,8 +36,8 @@ fn inputs() -> impl Strategy<Value = (u64, u64, u32, u64, Run)> {
     prop_oneof![3 => small, 2 => real, 2 => extreme]
 }
 
-/// Plays a run on a window and its log: `check` judges each answer, `comes_back` says whether a refund at an instant of
-/// what was granted at another still counts.
+/// Plays a run on a window and its log: `check` judges each answer, `comes_back` says whether a refund at an
+/// instant of what was granted at another still counts.
 fn play<W: RateLimit>(
     window: &mut W,
     limit: u64,
@@ -101,8 +101,8 @@ fn play<W: RateLimit>(
 proptest! {
     #![proptest_config(cases(700))]
 
-    /// Reports 39 (tower#842), gubernator#87, upstash#61, resilience4j#1244: the count of a window is what the log says, its
-    /// own origin included, and what was charged beyond it is owed by those that follow.
+    /// Reports 39 (tower#842), gubernator#87, upstash#61, resilience4j#1244: the count of a window is what the log
+    /// says, its own origin included, and what was charged beyond it is owed by those that follow.
     #[test]
     fn a_fixed_window_grants_what_its_log_leaves((limit, length, _, origin, run) in inputs()) {
         let mut window = FixedWindow::new(limit, Duration::from_nanos(length), at(origin)).unwrap();
@@ -131,8 +131,9 @@ proptest! {
         }
     }
 
-    /// Reports governor#219, guava#5372 ("N in any T"), Metron#629, upstash#39: no window of the length, wherever it begins,
-    /// sees more than the limit; and nothing that is older than a window and a slice is held against anybody.
+    /// Reports governor#219, guava#5372 ("N in any T"), Metron#629, upstash#39: no window of the length, wherever
+    /// it begins, sees more than the limit; and nothing that is older than a window and a slice is held against
+    /// anybody.
     #[test]
     fn a_sliding_window_never_exceeds_its_limit_and_forgets_within_a_slice(
         (limit, length, slices, _, run) in inputs()

@@ -1,8 +1,40 @@
 //! Naive oracles for the machines of tollgate.
 //!
 //! Each oracle does the obvious thing slowly, shares no code and no idea with the machine it judges, and is what the
-//! property tests, the fuzz targets and the simulator compare with.
+//! property tests, the fuzz targets and the simulator compare with. Amounts are plain integers and instants are
+//! nanoseconds in a `u64`, so this crate depends on nothing of ours.
+//!
+//! | oracle | judges | how |
+//! | --- | --- | --- |
+//! | [`bucket`] | token buckets | keeps every grant and charge, works the level out anew at each question, in big integers |
+//! | [`window`] | fixed and sliding windows | keeps a log, counts by scanning |
+//! | [`semaphore`] | the semaphore with a line | a `Vec` of tickets and a `Vec` of waiters |
+//! | [`permits`] | the lock-free permits | a `Vec` of permits |
+//! | [`slots`] | bounded tables | a `Vec` of named values |
+//! | [`drr`] | deficit round robin | the textbook loop, one visit at a time |
+//! | [`fairness`] | any fair scheduler | its definition, over every interval of a transcript |
+//!
+//! [`ops`] holds what can be done to each of them as data, with generators.
 #![forbid(unsafe_code)]
 
+pub mod bucket;
 pub mod drr;
 pub mod fairness;
+pub mod ops;
+pub mod permits;
+pub mod semaphore;
+pub mod slots;
+pub mod window;
+
+/// Why a semaphore or permits say no.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub enum Denied {
+    /// Closed for good.
+    Closed,
+    /// It weighs more than the limit.
+    ExceedsLimit,
+    /// It does not fit now, or others come first.
+    NoPermits,
+    /// The line is full.
+    QueueFull,
+}

@@ -86,7 +86,7 @@ impl Word {
             Err(Reason::Closed)
         } else if weight > self.limit() {
             Err(Reason::ExceedsLimit)
-        } else if (self.has(WAITERS) && !overtake) || weight > self.limit().saturating_sub(self.in_use()) {
+        } else if (self.has(WAITERS) && !overtake) || self.in_use().wrapping_add(weight) > self.limit() {
             Err(Reason::NoPermits)
         } else {
             Ok(Self(self.0.wrapping_add(num::from_u32(weight))))

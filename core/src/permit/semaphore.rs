@@ -19,7 +19,7 @@
 //!
 //! * `Strict`: whoever is at the head is next. A waiter with k others ahead is granted after exactly those k; a big
 //!   request is never starved, small ones may wait behind it.
-//! * `Backfill { max_passes }`: while the head does not fit, the first waiter that does may pass it, at most
+//! * `Backfill { max_passes }`: while the head does not fit and a permit is free, the first waiter that does may pass it, at most
 //!   `max_passes` times for each head; then the line is strict until that head is granted. A waiter with k others ahead is
 //!   passed at most (k + 1)·`max_passes` times.
 //!
@@ -302,13 +302,13 @@ impl<S: Storage, O: Observer> Semaphore<S, O> {
         if self.line.is_empty() { Ok(()) } else { Err(Reason::NoPermits) }
     }
 
-    /// Whether `weight` fits now (I1, I4), whoever asks.
+    /// Whether `weight` fits now (I1, I4), whoever asks. Above a lowered limit not even 0 does.
     const fn fits(&self, weight: u64) -> Result<(), Reason> {
         if self.closed {
             Err(Reason::Closed)
         } else if weight > self.limit {
             Err(Reason::ExceedsLimit)
-        } else if weight > self.limit.saturating_sub(self.in_use) {
+        } else if self.in_use > self.limit || weight > self.limit.saturating_sub(self.in_use) {
             Err(Reason::NoPermits)
         } else {
             Ok(())

@@ -8,7 +8,8 @@
 //! that a token is a whole number of them and one passes every 1 to 2 ns:
 //!
 //! * up to 10⁹ tokens/s (n ≤ p): q = ⌊p/n⌋ units to a token, q·n/p units to a nanosecond;
-//! * above (n > p): a unit is g = ⌈n/p⌉ tokens, n/(g·p) units to a nanosecond, and costs are rounded up to whole units.
+//! * above (n > p): a unit is g = ⌈n/p⌉ tokens, n/(g·p) units to a nanosecond; costs are rounded up to whole units, the
+//!   burst down.
 //!
 //! U(t) = ⌊t · units per ns⌋ is one multiplication by a reciprocal of 64 bits (none where a unit is a nanosecond), so
 //! 64 bits of units last as long as 64 bits of nanoseconds: 584 years. The word holds w, the unit in which everything
@@ -160,14 +161,14 @@ impl AtomicBucket {
     pub fn new(quota: Quota) -> Result<Self, ConfigError> {
         let (scale, burst_units) = check(quota)?;
         let (word, started) = (AtomicU64::new(0), AtomicU64::new(0));
-        Ok(Self { word, started, scale, burst: quota.capacity(), burst_units })
+        Ok(Self { word, started, scale, burst: scale.tokens(burst_units), burst_units })
     }
 
     /// Consumes `cost` tokens, all of them or none. A cost of 0 is granted whenever the bucket is not overdrawn, and
     /// writes nothing.
     ///
     /// # Errors
-    /// `RateExceeded` with the exact `retry_at`; `ExceedsCapacity` for a cost above the burst.
+    /// `RateExceeded` with the exact `retry_at`; `ExceedsCapacity` for a cost above the [`capacity`](Self::capacity).
     #[inline]
     pub fn try_acquire(&self, now: Timestamp, cost: u64) -> Result<(), Refused> {
         if cost > self.burst {
@@ -229,7 +230,7 @@ impl AtomicBucket {
         self.scale.tokens(ceiling.saturating_sub(start)).min(self.burst)
     }
 
-    /// The burst, in tokens.
+    /// The burst, in tokens; above a token a nanosecond, rounded down to what accrues in a whole number of units.
     #[must_use]
     pub const fn capacity(&self) -> u64 {
         self.burst
@@ -252,7 +253,7 @@ impl AtomicBucket {
                 num::mul_div_ceil(tokens, scale.units_per_token.get(), old.units_per_token)
             }
         };
-        (self.scale, self.burst, self.burst_units) = (scale, quota.capacity(), burst_units);
+        (self.scale, self.burst, self.burst_units) = (scale, scale.tokens(burst_units), burst_units);
         let busy_from = self.units_at(now).saturating_add(self.scale.rounding());
         let word = if consumed == 0 { 0 } else { busy_from.saturating_add(num::narrow(consumed)) };
         self.word = AtomicU64::new(word);

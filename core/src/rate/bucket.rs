@@ -31,7 +31,8 @@
 //! [`Reservation`] remembers where in that count it stands, and [`cancel`](TokenBucket::cancel) gives back the larger
 //! of the two bounds. That is *exact* (the state is as if the reservation had never been) when nothing accrued
 //! since, in any order of cancelling, and while the reservation is still waiting to become due and nothing granted
-//! after it was cancelled before it; otherwise it errs towards giving back less.
+//! after it was cancelled before it; otherwise it errs towards giving back less. What was granted before a change of
+//! quota that scaled or reset the level is not in it as it was, and nothing of it is given back.
 //!
 //! **Source.** The leaky bucket as a meter; order of steps (advance, repay, lower, refuse in debt, grant, overshoot)
 //! after the multi-dimension limiter this product was asked to cover; `WhenFull` after rabbitmq-stream-s3#208.
@@ -43,7 +44,9 @@
 //! at most burst·p; **I5** at most (burst + `max_debt`)·p under `Lock`.
 //!
 //! **Law.** In any interval of length T, granted ≤ burst + rate·T, plus `max_debt` under `Lock` (an oversize grant
-//! counts as one burst of its own cost). Reservations count when they become due.
+//! counts as one burst of its own cost). Reservations count when they become due, which is told in whole nanoseconds,
+//! and keep the instant they were told: after a cancel or a refund those that still wait count from when they *could*
+//! have gone, so an interval after it may see them together with those that were granted in the room they left.
 //!
 //! **Work** O(1), no division on the granting path. **Memory** 128 bytes, no allocation.
 
@@ -144,6 +147,10 @@ impl Reservation {
     }
 }
 
+/// The level of a bucket that was charged more than 2¹²⁸ units. How much more is not known, so none of it is ever repaid:
+/// everything is refused until the quota is changed with [`Inherit::Reset`].
+const BEYOND_COUNT: u128 = u128::MAX;
+
 /// An exact token bucket for one owner; see the [module](self).
 ///
 /// ```
@@ -171,8 +178,12 @@ pub struct TokenBucket {
     last: Timestamp,
     /// Cost ever granted, less the reservations cancelled in reverse order.
     granted: u128,
-    /// The quota has not changed since.
+    /// What was granted before this may have been granted under another quota.
     quota_since: Timestamp,
+    /// `granted` when the quota last changed.
+    changed: u128,
+    /// `granted` when the level was last scaled or reset: what was granted by then is not in it as it was.
+    rebased: u128,
 }
 
 impl TokenBucket {
@@ -190,7 +201,8 @@ impl TokenBucket {
     /// As [`new`](Self::new); also burst + `max_debt` beyond `u64::MAX` tokens.
     pub fn with_policy(quota: Quota, policy: Policy) -> Result<Self, ConfigError> {
         let terms = check(quota, policy)?;
-        Ok(Self { terms, policy, level: 0, last: Timestamp::ZERO, granted: 0, quota_since: Timestamp::ZERO })
+        let (last, quota_since) = (Timestamp::ZERO, Timestamp::ZERO);
+        Ok(Self { terms, policy, level: 0, last, granted: 0, quota_since, changed: 0, rebased: 0 })
     }
 
     /// Consumes `cost` tokens, all of them or none. O(1).
@@ -256,12 +268,16 @@ impl TokenBucket {
         let Some(excess) = cost.checked_sub(actual) else {
             return self.charge(now, actual.saturating_sub(cost));
         };
+        if position <= self.rebased {
+            return;
+        }
         let later =
             self.granted.saturating_sub(position).saturating_mul(num::widen(self.terms.period_ns.get()));
         let behind = self.level.saturating_sub(later).min(self.units(cost));
-        let outstanding = behind.max(self.outstanding(cost, granted_at));
+        let unpaid = if position <= self.changed { 0 } else { self.outstanding(cost, granted_at) };
+        let outstanding = behind.max(unpaid);
         let back = self.units(excess).min(outstanding);
-        self.level = self.level.saturating_sub(back);
+        self.give_back(back);
         if later == 0 && back == self.units(excess) {
             self.granted = self.granted.saturating_sub(num::widen(excess));
         }
@@ -271,10 +287,16 @@ impl TokenBucket {
     /// time has not given back already, and nothing if the quota changed in between. O(1).
     pub fn refund(&mut self, now: Timestamp, cost: u64, granted_at: Timestamp) {
         self.advance(now);
-        self.level = self.level.saturating_sub(self.outstanding(cost, granted_at));
+        // At the end of time `quota_since` cannot tell what was granted before a change from what was granted after it.
+        if granted_at >= self.quota_since && granted_at < Timestamp::MAX {
+            self.give_back(self.outstanding(cost, granted_at));
+        }
     }
 
     /// Consumes `cost` tokens whatever is left: work that already happened. What exceeds the burst is debt. O(1).
+    ///
+    /// Debt past 2¹²⁸ units (tokens times the period in nanoseconds) cannot be counted: it locks the bucket until the
+    /// quota is changed with [`Inherit::Reset`].
     pub fn charge(&mut self, now: Timestamp, cost: u64) {
         self.advance(now);
         self.take(cost);
@@ -289,6 +311,7 @@ impl TokenBucket {
         self.advance(now);
         let old = self.terms;
         let level = match inherit {
+            Inherit::AsIs | Inherit::Proportional if self.level == BEYOND_COUNT => BEYOND_COUNT,
             Inherit::AsIs => self.level,
             Inherit::Proportional => match NonZeroU64::new(old.burst) {
                 Some(burst) => num::mul_div_ceil(self.level, terms.burst, burst),
@@ -296,9 +319,19 @@ impl TokenBucket {
             },
             Inherit::Reset => 0,
         };
-        self.level = num::mul_div_ceil(level, terms.period_ns.get(), old.period_ns);
+        self.level = match level {
+            BEYOND_COUNT => BEYOND_COUNT,
+            level => num::mul_div_ceil(level, terms.period_ns.get(), old.period_ns),
+        };
         self.terms = terms;
-        self.quota_since = self.last;
+        self.changed = self.granted;
+        if inherit == Inherit::AsIs {
+            self.quota_since = self.quota_since.max(self.last);
+        } else {
+            self.rebased = self.granted;
+            // A grant at this very instant may have been before the change.
+            self.quota_since = self.last.saturating_add(Duration::from_nanos(1));
+        }
         Ok(())
     }
 
@@ -333,14 +366,24 @@ impl TokenBucket {
     /// The level at `now` or at `last`, whichever is later, and which that is.
     #[inline]
     fn level_at(&self, now: Timestamp) -> (u128, Timestamp) {
+        let last = self.last.max(now);
+        if self.level == BEYOND_COUNT {
+            return (self.level, last);
+        }
         let elapsed = now.as_nanos().saturating_sub(self.last.as_nanos());
-        (self.level.saturating_sub(num::product(elapsed, self.terms.tokens.get())), self.last.max(now))
+        (self.level.saturating_sub(num::product(elapsed, self.terms.tokens.get())), last)
     }
 
     #[inline]
     fn take(&mut self, cost: u64) {
         self.level = self.level.saturating_add(self.units(cost));
         self.granted = self.granted.saturating_add(num::widen(cost));
+    }
+
+    fn give_back(&mut self, units: u128) {
+        if self.level != BEYOND_COUNT {
+            self.level = self.level.saturating_sub(units);
+        }
     }
 
     #[inline]
@@ -378,15 +421,15 @@ impl TokenBucket {
 
     /// When the level, now `level`, will have fallen to `target`.
     fn falls_to(&self, target: u128, level: u128, now: Timestamp) -> Option<Timestamp> {
+        if level == BEYOND_COUNT {
+            return None;
+        }
         let wait_ns = num::div_ceil(level.saturating_sub(target), self.terms.tokens);
         now.checked_add_nanos(wait_ns)
     }
 
     /// At least this much of `cost` granted at `granted_at` has not been given back by time, in units.
     fn outstanding(&self, cost: u64, granted_at: Timestamp) -> u128 {
-        if granted_at < self.quota_since {
-            return 0;
-        }
         let elapsed = self.last.as_nanos().saturating_sub(granted_at.as_nanos());
         self.units(cost).saturating_sub(num::product(elapsed, self.terms.tokens.get()))
     }

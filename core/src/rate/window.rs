@@ -278,7 +278,8 @@ impl<S: Storage> RateLimit for SlidingWindow<S> {
             return;
         }
         if let Some(count) = self.counts.as_mut().get_mut(num::remainder(slice, self.ring)) {
-            let back = cost.min(*count);
+            // A count at its end may stand for more than it can say: nothing of that comes back.
+            let back = if *count == u64::MAX { 0 } else { cost.min(*count) };
             *count = count.saturating_sub(back);
             self.total = self.total.saturating_sub(num::widen(back));
         }

@@ -157,3 +157,12 @@ fn a_panicking_holder_gives_its_permit_back() {
     assert!(panicked.is_err());
     assert_eq!(permits.in_use(), 0);
 }
+
+#[test]
+fn a_weight_of_zero_is_not_granted_above_a_lowered_limit() {
+    let permits = AtomicPermits::new(2).unwrap();
+    let _held = permits.try_acquire_many(2).unwrap();
+    assert!(permits.try_acquire_many(0).is_ok(), "0 fits where nothing is free");
+    permits.set_limit(1).unwrap();
+    assert_eq!(reason(permits.try_acquire_many(0)), Reason::NoPermits);
+}

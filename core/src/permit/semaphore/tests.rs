@@ -264,3 +264,11 @@ fn weights_and_limits_reach_the_end_of_u64() {
     semaphore.release(all).unwrap();
     assert_eq!(ids(&poll_granted(&mut semaphore)), [waiter]);
 }
+
+#[test]
+fn a_weight_of_zero_is_not_granted_above_a_lowered_limit() {
+    let mut semaphore = strict(2);
+    let _held = granted(&mut semaphore, 2);
+    semaphore.set_limit(1);
+    assert_eq!(semaphore.try_acquire(0).unwrap_err().reason, Reason::NoPermits);
+}

@@ -97,6 +97,16 @@ fn above_a_token_a_nanosecond_costs_are_rounded_up_and_never_down() {
 }
 
 #[test]
+fn a_burst_of_no_whole_number_of_units_is_rounded_down_and_never_promises_what_cannot_pass() {
+    // 7 tokens are more than 2 units of 3, and were told an instant at which they did not pass either.
+    let bucket = bucket(Quota::new(5, Duration::from_nanos(2)).burst(7));
+    assert_eq!((bucket.capacity(), bucket.available(at(0))), (6, 6));
+    let refused = bucket.try_acquire(at(9), 7).unwrap_err();
+    assert_eq!((refused.reason, refused.retry_at), (Reason::ExceedsCapacity, None));
+    assert!(bucket.try_acquire(at(9), 6).is_ok());
+}
+
+#[test]
 fn a_cost_above_the_burst_can_never_pass_whatever_it_multiplies_to() {
     // Report 1: governor's product wrapped below the tolerance.
     let bucket = bucket(Quota::per_hour(1).burst(10));

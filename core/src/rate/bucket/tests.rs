@@ -300,3 +300,49 @@ fn rates_beyond_the_clock_and_below_a_token_a_year_are_exact() {
     slow.charge(at(0), 1);
     assert_eq!(slow.peek(at(0), 1).unwrap_err().retry_at, None, "past the end of time");
 }
+
+#[test]
+fn debt_beyond_count_is_never_forgiven() {
+    // The sum of two charges saturated: what was lost was granted a second time.
+    let longest = Quota::new(7, Duration::from_nanos(u64::MAX)).burst(u64::MAX);
+    let mut bucket = bucket(longest);
+    bucket.charge(at(0), u64::MAX);
+    bucket.charge(at(0), u64::MAX);
+    bucket.refund(at(0), u64::MAX, at(0));
+    for now in [at(0), Timestamp::MAX] {
+        let refused = bucket.try_acquire(now, 1).unwrap_err();
+        assert_eq!((refused.reason, refused.retry_at), (Reason::InDebt, None));
+    }
+    for inherit in [Inherit::AsIs, Inherit::Proportional] {
+        bucket.set_quota(at(0), Quota::per_second(1), inherit).unwrap();
+        assert!(bucket.try_acquire(at(0), 1).is_err());
+    }
+    bucket.set_quota(at(0), Quota::per_second(1), Inherit::Reset).unwrap();
+    bucket.try_acquire(at(0), 1).unwrap();
+}
+
+#[test]
+fn what_was_granted_before_the_level_was_scaled_or_reset_is_not_given_back() {
+    // A cancel after a reset, at the same instant, took back what others had been granted since; after a scaling down, what
+    // others had been granted before.
+    let ten = Quota::per_second(10).burst(10);
+    let mut reset = bucket(ten);
+    let reservation = reset.reserve(at(0), 10, Duration::ZERO).unwrap();
+    reset.set_quota(at(0), ten, Inherit::Reset).unwrap();
+    reset.try_acquire(at(0), 10).unwrap();
+    reset.refund(at(0), 10, at(0));
+    reset.cancel(at(0), reservation);
+    assert_eq!(reset.available(at(0)), 0);
+
+    let mut scaled = bucket(Quota::per_second(10).burst(100));
+    scaled.try_acquire(at(0), 50).unwrap();
+    let reservation = scaled.reserve(at(0), 50, Duration::ZERO).unwrap();
+    scaled.set_quota(at(0), ten, Inherit::Proportional).unwrap();
+    scaled.cancel(at(0), reservation);
+    assert!(scaled.available(at(0)) <= 5, "half of the burst was taken by somebody else");
+}
+
+#[test]
+fn the_bucket_stays_small() {
+    assert!(size_of::<TokenBucket>() <= 128);
+}

@@ -124,3 +124,13 @@ fn the_end_of_time_is_the_end_of_waiting() {
     window.charge(at(5), 9);
     assert_eq!(window.peek(at(5), 1).unwrap_err().retry_at, None);
 }
+
+#[test]
+fn a_count_that_ran_over_gives_nothing_back() {
+    let mut window = sliding(u64::MAX);
+    window.charge(at(0), u64::MAX);
+    window.charge(at(0), u64::MAX);
+    window.refund(at(0), u64::MAX, at(0));
+    assert_eq!(window.available(at(0)), 0);
+    assert_eq!(window.available(at(70 * S)), u64::MAX);
+}

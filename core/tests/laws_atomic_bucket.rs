@@ -282,7 +282,11 @@ fn the_long_run_rate_is_the_quota_at_every_rate() {
         while now <= until {
             match bucket.try_acquire(at(now), 1) {
                 Ok(()) => granted += 1,
-                Err(refused) => now = refused.retry_at.unwrap().as_nanos(),
+                Err(refused) => {
+                    let told = refused.retry_at.unwrap().as_nanos();
+                    assert!(told > now, "told {told} ns at {now} ns");
+                    now = told;
+                }
             }
         }
         let exact = u128::from(rate) * u128::from(until) / 1_000_000_000 + 10;

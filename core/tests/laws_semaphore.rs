@@ -1,4 +1,5 @@
 //! The laws of [`Semaphore`], against two lists.
+#![cfg(feature = "alloc")]
 
 mod common;
 

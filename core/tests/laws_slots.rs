@@ -1,4 +1,5 @@
 //! The laws of [`Slots`], against a list whose names are never used twice.
+#![cfg(feature = "alloc")]
 
 mod common;
 

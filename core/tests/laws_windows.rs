@@ -1,4 +1,5 @@
 //! The laws of [`FixedWindow`] and [`SlidingWindow`], against a log that is counted by scanning.
+#![cfg(feature = "alloc")]
 
 mod common;
 

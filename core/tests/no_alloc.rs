@@ -1,7 +1,7 @@
 //! After construction no machine allocates: ten thousand operations of each, and an allocator that counts.
 //!
 //! A machine that is added gets one function that builds it outside [`allocations`] and drives it inside.
-#![cfg(not(tollgate_loom))]
+#![cfg(all(feature = "alloc", not(tollgate_loom)))]
 
 use core::time::Duration;
 

@@ -19,13 +19,13 @@
 //!
 //! * `Strict`: whoever is at the head is next. A waiter with k others ahead is granted after exactly those k; a big
 //!   request is never starved, small ones may wait behind it.
-//! * `Backfill { max_passes }`: while the head does not fit and a permit is free, the first waiter that does may pass it, at most
-//!   `max_passes` times for each head; then the line is strict until that head is granted. A waiter with k others ahead is
-//!   passed at most (k + 1)·`max_passes` times.
+//! * `Backfill { max_passes }`: while the head does not fit and a permit is free, the first waiter that does may
+//!   pass it, at most `max_passes` times for each head; then the line is strict until that head is granted. A waiter
+//!   with k others ahead is passed at most (k + 1)·`max_passes` times.
 //!
 //! **Invariants.** **I1** a grant of weight w happens only if `in_use + w ≤ limit`; **I2** `in_use` is the sum of the
-//! weights of all tickets out (forgotten ones included); **I3** the line holds exactly the waiters in storage; **I4** closed is
-//! absorbing.
+//! weights of all tickets out (forgotten ones included); **I3** the line holds exactly the waiters in storage;
+//! **I4** closed is absorbing.
 //!
 //! **Work** O(1) for every call but `poll` under `Backfill`, which looks along the line for one that fits: O(waiters).
 //! **Memory** fixed at construction: `max_waiters` entries of 40 bytes.

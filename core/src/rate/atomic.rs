@@ -8,8 +8,8 @@
 //! that a token is a whole number of them and one passes every 1 to 2 ns:
 //!
 //! * up to 10⁹ tokens/s (n ≤ p): q = ⌊p/n⌋ units to a token, q·n/p units to a nanosecond;
-//! * above (n > p): a unit is g = ⌈n/p⌉ tokens, n/(g·p) units to a nanosecond; costs are rounded up to whole units, the
-//!   burst down.
+//! * above (n > p): a unit is g = ⌈n/p⌉ tokens, n/(g·p) units to a nanosecond; costs are rounded up to whole units,
+//!   the burst down.
 //!
 //! U(t) = ⌊t · units per ns⌋ is one multiplication by a reciprocal of 64 bits (none where a unit is a nanosecond), so
 //! 64 bits of units last as long as 64 bits of nanoseconds: 584 years. The word holds w, the unit in which everything

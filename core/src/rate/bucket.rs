@@ -147,8 +147,8 @@ impl Reservation {
     }
 }
 
-/// The level of a bucket that was charged more than 2¹²⁸ units. How much more is not known, so none of it is ever repaid:
-/// everything is refused until the quota is changed with [`Inherit::Reset`].
+/// The level of a bucket that was charged more than 2¹²⁸ units. How much more is not known, so none of it is ever
+/// repaid: everything is refused until the quota is changed with [`Inherit::Reset`].
 const BEYOND_COUNT: u128 = u128::MAX;
 
 /// An exact token bucket for one owner; see the [module](self).
@@ -287,7 +287,7 @@ impl TokenBucket {
     /// time has not given back already, and nothing if the quota changed in between. O(1).
     pub fn refund(&mut self, now: Timestamp, cost: u64, granted_at: Timestamp) {
         self.advance(now);
-        // At the end of time `quota_since` cannot tell what was granted before a change from what was granted after it.
+        // At the end of time, `quota_since` cannot tell grants before a change from those after.
         if granted_at >= self.quota_since && granted_at < Timestamp::MAX {
             self.give_back(self.outstanding(cost, granted_at));
         }

@@ -31,7 +31,13 @@ pub fn inherit(inherit: oracle::Inherit) -> Inherit {
     }
 }
 
-/// So many cases, no regression files: a failing input becomes a test of its own.
+/// So many cases, `TOLLGATE_LAWS_TIMES` as many where that is set; no regression files: a failing input becomes a test
+/// of its own.
 pub fn cases(cases: u32) -> ProptestConfig {
-    ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() }
+    let times = std::env::var("TOLLGATE_LAWS_TIMES").ok().and_then(|times| times.parse().ok()).unwrap_or(1);
+    ProptestConfig {
+        cases: cases.saturating_mul(times),
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    }
 }

@@ -330,3 +330,33 @@ fn a_reservation_keeps_the_instant_it_was_told_when_one_before_it_is_cancelled()
     let third = bucket.reserve(at(0), 10, Duration::MAX).unwrap();
     assert_eq!((second.ready_at(), third.ready_at()), (at(2_000_000_000), at(2_000_000_000)));
 }
+
+#[test]
+fn what_is_cancelled_in_reverse_order_over_time_never_was() {
+    let mut bucket = TokenBucket::new(Quota::per_second(10).burst(10)).unwrap();
+    bucket.try_acquire(at(0), 10).unwrap();
+    let mut never = bucket.clone();
+    let mut open: Vec<_> = (1..=5).map(|cost| bucket.reserve(at(0), cost, Duration::MAX).unwrap()).collect();
+    for now in [10_000_000, 20_000_000, 30_000_000, 40_000_000, 50_000_000] {
+        bucket.cancel(at(now), open.pop().unwrap());
+        let left: u64 = open.iter().map(tollgate::rate::Reservation::cost).sum();
+        let mut others = never.clone();
+        others.charge(at(0), left);
+        assert_eq!(bucket.state(at(now)), others.state(at(now)));
+    }
+    never.charge(at(50_000_000), 0);
+    assert_eq!(bucket.peek(at(50_000_000), 10), never.peek(at(50_000_000), 10));
+}
+
+#[test]
+fn a_slower_rate_does_not_make_a_cancel_give_back_what_the_faster_one_did() {
+    // Nine of ten tokens accrued before the change: one is outstanding, and five are somebody else's.
+    let mut bucket = TokenBucket::new(Quota::per_second(10).burst(10)).unwrap();
+    let reservation = bucket.reserve(at(0), 10, Duration::ZERO).unwrap();
+    bucket.set_quota(at(900_000_000), Quota::per_day(1).burst(10), Inherit::AsIs).unwrap();
+    bucket.try_acquire(at(900_000_000), 5).unwrap();
+    bucket.cancel(at(900_000_000), reservation);
+    assert_eq!(bucket.available(at(900_000_000)), 5);
+    bucket.refund(at(900_000_000), 10, at(0));
+    assert_eq!(bucket.available(at(900_000_000)), 5);
+}

@@ -323,8 +323,8 @@ fn debt_beyond_count_is_never_forgiven() {
 
 #[test]
 fn what_was_granted_before_the_level_was_scaled_or_reset_is_not_given_back() {
-    // A cancel after a reset, at the same instant, took back what others had been granted since; after a scaling down, what
-    // others had been granted before.
+    // A cancel after a reset, at the same instant, took back what others had been granted since; after a scaling
+    // down, what others had been granted before.
     let ten = Quota::per_second(10).burst(10);
     let mut reset = bucket(ten);
     let reservation = reset.reserve(at(0), 10, Duration::ZERO).unwrap();

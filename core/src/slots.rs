@@ -38,6 +38,8 @@ pub trait Buffer<T>: AsRef<[T]> + AsMut<[T]> {
     fn push(&mut self, value: T) -> Result<(), T>;
     /// Removes the last one.
     fn pop(&mut self) -> Option<T>;
+    /// Removes all. O(1) for values without a destructor.
+    fn clear(&mut self);
 }
 
 /// Entries inside the machine: up to `N`, no allocator.
@@ -69,6 +71,11 @@ impl<T, const N: usize> Buffer<T> for heapless::Vec<T, N> {
     #[inline]
     fn pop(&mut self) -> Option<T> {
         Self::pop(self)
+    }
+
+    #[inline]
+    fn clear(&mut self) {
+        Self::clear(self);
     }
 }
 
@@ -109,6 +116,11 @@ impl<T> Buffer<T> for alloc::vec::Vec<T> {
     #[inline]
     fn pop(&mut self) -> Option<T> {
         Self::pop(self)
+    }
+
+    #[inline]
+    fn clear(&mut self) {
+        Self::clear(self);
     }
 }
 

@@ -12,11 +12,11 @@
 //!
 //! A visit that serves nothing changes nothing but a number, so it is not made. When a tenant's turn ends with credit
 //! d < h, the cost at its head, the next visit that serves it is ⌈(h − d)/Q⌉ rounds ahead, and the tenant is put down
-//! for that round: in the list of this round or the next, which is where everyone is while no job costs more than a
+//! for that round: in the lane of this round or the next, which is where everyone is while no job costs more than a
 //! quantum, else in a heap ordered by round. When nothing is due, the round number jumps. A job of cost
 //! `u64::MAX` at quantum 1 is one step.
 //!
-//! Within a round tenants are visited in one fixed order, in which they became active, whatever list they come from:
+//! Within a round tenants are visited in one fixed order, in which they became active, wherever they are put down:
 //! the bound below needs that no two visits to one tenant have two visits to another between them.
 //!
 //! **The turn stays.** [`pick`](Drr::pick) answers whose head is next and goes on answering the same until
@@ -32,25 +32,27 @@
 //! unless it was visited in it; debt as in the adaptation for costs not known beforehand by Sheng et al., 2024. No cap on
 //! credit: none is needed, and a cap below L + Q breaks proportionality.
 //!
-//! **Invariants.** **I1** a tenant with a head is on exactly one of: the turn, this round's list, the next round's list,
+//! **Invariants.** **I1** a tenant with a head is on exactly one of: the turn, this round's lane, the next round's lane,
 //! the heap; one without is on none. **I2** credit, counted before the visits to come, is below the head's cost for everyone but
-//! the turn's tenant, whose credit covers its head. **I3** both lists are in visiting order. **I4** nobody on the heap
+//! the turn's tenant, whose credit covers its head. **I3** both lanes are in visiting order. **I4** nobody on the heap
 //! is due before the present round.
 //!
 //! **Law.** For tenants i, j that both have work throughout an interval, with S the cost served in it, w the weights
 //! and L the largest costs: |Sᵢ/wᵢ − Sⱼ/wⱼ| ≤ quantum + Lᵢ/wᵢ + Lⱼ/wⱼ. A head of cost c is served after at most ⌈c/Q⌉
 //! visits, during which each other tenant is served less than ⌈c/Q⌉·Qⱼ + Lⱼ.
 //!
-//! **Work** O(1) while no job costs more than its tenant's quantum, else O(log tenants). **Memory** 68 bytes a tenant,
+//! **Work** O(1) while no job costs more than its tenant's quantum, else O(log tenants). **Memory** 76 bytes a tenant,
 //! reserved at construction; all that a pick reads of a tenant is one cache line.
 
+mod lane;
 mod tenants;
 
 use super::heap::IndexedHeap;
 use super::{FairError, TenantId};
 use crate::error::{ConfigError, Rules};
 use crate::num;
-use crate::slots::{Chain, NIL, Storage};
+use crate::slots::{NIL, Storage};
+use lane::Lane;
 use tenants::{Place, Tenant, Tenants};
 
 /// Deficit round robin over dense tenant ids; see the [module](self).
@@ -80,8 +82,9 @@ pub struct Drr<S: Storage> {
     quantum: u64,
     tenants: Tenants<S>,
     turn: u32,
-    current: Chain,
-    next: Chain,
+    /// The lanes of this round and the next; `odd` says which is which.
+    lanes: [Lane<S>; 2],
+    odd: bool,
     later: IndexedHeap<S>,
     round: u128,
     /// The order of the last tenant visited in this round; everyone up to it has had this round's visit.
@@ -106,8 +109,8 @@ impl<S: Storage> Drr<S> {
             quantum,
             tenants: Tenants::new(tenants)?,
             turn: NIL,
-            current: Chain::EMPTY,
-            next: Chain::EMPTY,
+            lanes: [Lane::new(S::buffer(tenants)?), Lane::new(S::buffer(tenants)?)],
+            odd: false,
             later: IndexedHeap::new(S::buffer(tenants)?),
             round: 1,
             cursor: 0,
@@ -232,14 +235,19 @@ impl<S: Storage> Drr<S> {
     /// Takes the next tenant that is due, in visiting order, moving on to the next round that has one.
     fn begin_turn(&mut self) -> Option<u32> {
         loop {
-            let listed = self.current.head();
+            let listed = self.current().front();
             let due =
                 self.later.top().filter(|&top| self.tenants.get(top).is_some_and(|t| t.round == self.round));
-            let index = match (self.tenants.get(listed), due) {
-                (Some(first), Some(top)) if self.tenants.get(top).is_some_and(|t| t.order < first.order) => {
-                    top
+            let order = |index| self.tenants.get(index).map_or(u64::MAX, |t| t.order);
+            let index = match (listed, due) {
+                (Some(first), Some(top)) => {
+                    if order(top) < order(first) {
+                        top
+                    } else {
+                        first
+                    }
                 }
-                (Some(_), _) => listed,
+                (Some(first), None) => first,
                 (None, Some(top)) => top,
                 (None, None) => {
                     self.begin_round()?;
@@ -256,13 +264,29 @@ impl<S: Storage> Drr<S> {
 
     /// The next round in which anybody is due: the one after this, or however far it is. The caller moves the cursor.
     fn begin_round(&mut self) -> Option<()> {
-        if self.next.is_empty() {
+        if self.next().is_empty() {
             self.round = self.tenants.get(self.later.top()?)?.round;
+            self.current().clear();
         } else {
             self.round = self.round.saturating_add(1);
-            self.current = core::mem::replace(&mut self.next, Chain::EMPTY);
+            self.odd = !self.odd;
         }
+        self.next().clear();
         Some(())
+    }
+
+    /// The lane of this round.
+    #[inline]
+    const fn current(&mut self) -> &mut Lane<S> {
+        let [even, odd] = &mut self.lanes;
+        if self.odd { odd } else { even }
+    }
+
+    /// The lane of the next round.
+    #[inline]
+    const fn next(&mut self) -> &mut Lane<S> {
+        let [even, odd] = &mut self.lanes;
+        if self.odd { even } else { odd }
     }
 
     /// The turn goes on with this head if the credit covers it, else it ends.
@@ -315,19 +339,23 @@ impl<S: Storage> Drr<S> {
         state.round = round;
         state.credit = credit.saturating_add_unsigned(visits.saturating_mul(quantum));
         let order = state.order;
-        if round == self.round && self.may_append(&self.current, order) {
-            self.current.push_back(&mut self.tenants, index);
-            self.set_place(index, Place::Listed);
-        } else if round == self.round.saturating_add(1) && self.may_append(&self.next, order) {
-            self.next.push_back(&mut self.tenants, index);
-            self.set_place(index, Place::Listed);
+        let listed = if round == self.round {
+            self.current().append(index, order)
+        } else if round == self.round.saturating_add(1) {
+            self.next().append(index, order)
         } else {
-            self.set_place(index, Place::Later);
+            None
+        };
+        let Some(state) = self.tenants.get_mut(index) else { return };
+        if let Some(position) = listed {
+            (state.place, state.position) = (Place::Listed, position);
+        } else {
+            state.place = Place::Later;
             self.later.push(&mut self.tenants, index);
         }
     }
 
-    /// Takes a waiting tenant off its list; answers the round of its last visit and the credit it was left with.
+    /// Takes a waiting tenant off its lane or the heap; answers the round of its last visit and the credit it was left with.
     fn unschedule(&mut self, index: u32) -> (u128, i128) {
         let found = self.tenants.get(index).map(|state| (self.last_visit(state), self.credit_before(state)));
         self.take_out(index);
@@ -375,24 +403,16 @@ impl<S: Storage> Drr<S> {
         state.credit.saturating_sub_unsigned(quanta)
     }
 
-    /// Whether a list stays in visiting order (I3) with `order` at its end.
-    fn may_append(&self, list: &Chain, order: u64) -> bool {
-        self.tenants.get(list.tail()).is_none_or(|last| last.order < order)
-    }
-
     fn take_out(&mut self, index: u32) {
         let Some(state) = self.tenants.get(index) else { return };
         match state.place {
-            Place::Listed if state.round == self.round => self.current.remove(&mut self.tenants, index),
-            Place::Listed => self.next.remove(&mut self.tenants, index),
+            Place::Listed => {
+                let (position, present) = (state.position, state.round == self.round);
+                let lane = if present { self.current() } else { self.next() };
+                lane.remove(position);
+            }
             Place::Later => self.later.remove(&mut self.tenants, index),
             Place::Idle | Place::Turn => {}
-        }
-    }
-
-    fn set_place(&mut self, index: u32, place: Place) {
-        if let Some(state) = self.tenants.get_mut(index) {
-            state.place = place;
         }
     }
 
@@ -443,18 +463,23 @@ impl<S: Storage> Drr<S> {
             self.check_tenant(num::index_u32(index), state);
         }
         let count = |place| states.iter().filter(|state| state.place == place).count();
-        let listed = num::index(self.current.len().saturating_add(self.next.len()));
-        assert_eq!(listed, count(Place::Listed), "I1: the lists");
         assert_eq!(self.later.len(), count(Place::Later), "I1: the heap");
         assert_eq!(usize::from(self.turn != NIL), count(Place::Turn), "I1: the turn");
-        for (list, round) in [(&self.current, self.round), (&self.next, self.round.saturating_add(1))] {
-            let (mut index, mut last) = (list.head(), 0);
-            while let Some(state) = self.tenants.get(index) {
+        let mut listed = 0_usize;
+        let [even, odd] = &self.lanes;
+        let (current, next) = if self.odd { (odd, even) } else { (even, odd) };
+        for (lane, round) in [(current, self.round), (next, self.round.saturating_add(1))] {
+            let mut last = 0;
+            for (position, index) in lane.iter() {
+                let Some(state) = self.tenants.get(index) else { continue };
                 assert!(state.order > last, "I3: tenant {index} is out of order");
                 assert_eq!((state.place, state.round), (Place::Listed, round), "I1: tenant {index}");
-                (index, last) = (state.links.next, state.order);
+                assert_eq!(state.position, position, "I1: tenant {index}");
+                last = state.order;
+                listed = listed.saturating_add(1);
             }
         }
+        assert_eq!(listed, count(Place::Listed), "I1: the lanes");
     }
 }
 

@@ -36,12 +36,6 @@ impl Chain {
         self.head
     }
 
-    /// Last entry, [`NIL`] if empty.
-    #[inline]
-    pub(crate) const fn tail(&self) -> u32 {
-        self.tail
-    }
-
     #[inline]
     pub(crate) const fn len(&self) -> u32 {
         self.len

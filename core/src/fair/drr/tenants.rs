@@ -1,4 +1,4 @@
-//! The table of tenants of a [`Drr`](super::Drr), as the scheduler, its lists and its heap see it.
+//! The table of tenants of a [`Drr`](super::Drr), as the scheduler and its heap see it.
 //!
 //! One pick reads one tenant, and with a million of them each is a miss of every cache: so all of a tenant is one cache
 //! line of 64 bytes.
@@ -6,7 +6,7 @@
 use crate::error::ConfigError;
 use crate::fair::heap::Keys;
 use crate::num;
-use crate::slots::{Arena, Buffer, Links, NIL, Storage};
+use crate::slots::{Buffer, NIL, Storage};
 
 /// Where a tenant is put down (I1).
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -15,7 +15,7 @@ pub(super) enum Place {
     Idle,
     /// Being served.
     Turn,
-    /// On the list of the present round or of the next, as its `round` says.
+    /// In the lane of the present round or of the next, as its `round` says.
     Listed,
     /// On the heap.
     Later,
@@ -24,8 +24,8 @@ pub(super) enum Place {
 #[derive(Clone, Debug)]
 #[repr(align(64))]
 pub(super) struct Tenant {
-    /// Listed: neighbours on the list. Later: `previous` is the position on the heap.
-    pub(super) links: Links,
+    /// Listed: position in the lane of its round. Later: on the heap.
+    pub(super) position: u32,
     pub(super) weight: u32,
     pub(super) place: Place,
     /// Cost of the job at the head of its queue; 0 while idle.
@@ -47,10 +47,10 @@ impl<S: Storage> Tenants<S> {
     pub(super) fn new(tenants: u32) -> Result<Self, ConfigError> {
         let mut buffer = S::buffer(tenants)?;
         for _ in 0..tenants {
-            let (links, place) = (Links::NONE, Place::Idle);
+            let (position, place) = (NIL, Place::Idle);
+            let idle = Tenant { position, weight: 1, place, head: 0, order: 0, round: 0, credit: 0 };
             // The buffer was made for as many.
-            let _full =
-                buffer.push(Tenant { links, weight: 1, place, head: 0, order: 0, round: 0, credit: 0 });
+            let _full = buffer.push(idle);
         }
         Ok(Self(buffer))
     }
@@ -74,13 +74,6 @@ impl<S: Storage> Tenants<S> {
     }
 }
 
-impl<S: Storage> Arena for Tenants<S> {
-    #[inline]
-    fn links_mut(&mut self, index: u32) -> Option<&mut Links> {
-        Some(&mut self.get_mut(index)?.links)
-    }
-}
-
 impl<S: Storage> Keys for Tenants<S> {
     type Key = (u128, u64);
 
@@ -90,12 +83,12 @@ impl<S: Storage> Keys for Tenants<S> {
 
     fn set_position(&mut self, member: u32, position: u32) {
         if let Some(state) = self.get_mut(member) {
-            state.links.previous = position;
+            state.position = position;
         }
     }
 
     fn position(&self, member: u32) -> u32 {
-        self.get(member).map_or(NIL, |state| state.links.previous)
+        self.get(member).map_or(NIL, |state| state.position)
     }
 }
 

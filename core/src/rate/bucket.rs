@@ -280,6 +280,8 @@ impl TokenBucket {
         self.give_back(back);
         if later == 0 && back == self.units(excess) {
             self.granted = self.granted.saturating_sub(num::widen(excess));
+            // Whatever is granted next is granted under the present quota.
+            self.changed = self.changed.min(self.granted);
         }
     }
 

@@ -212,6 +212,7 @@ proptest! {
         pair.oracle.observe(pair.now);
         pair.oracle.amend(entry, actual.min(cost));
         pair.oracle.take(pair.now, actual.saturating_sub(cost));
+        pair.lost |= !pair.oracle.fits_128_bits();
         pair.agrees()?;
         for cost in 0..12 {
             let got = pair.machine.peek(at(pair.now), cost);

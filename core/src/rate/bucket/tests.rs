@@ -343,6 +343,20 @@ fn what_was_granted_before_the_level_was_scaled_or_reset_is_not_given_back() {
 }
 
 #[test]
+fn a_cancel_across_a_change_does_not_make_later_reservations_look_earlier() {
+    let quota = Quota::per_second(10).burst(10);
+    let mut bucket = bucket(quota);
+    let before = bucket.reserve(at(5), 7, Duration::ZERO).unwrap();
+    bucket.set_quota(at(5), quota, Inherit::AsIs).unwrap();
+    bucket.cancel(at(5), before);
+    let mut all = [1, 2, 3].map(|cost| Some(bucket.reserve(at(5), cost, Duration::ZERO).unwrap()));
+    for index in [1, 0, 2] {
+        bucket.cancel(at(5), all[index].take().unwrap());
+    }
+    assert_eq!(bucket.available(at(5)), 10);
+}
+
+#[test]
 fn the_bucket_stays_small() {
     assert!(size_of::<TokenBucket>() <= 128);
 }

@@ -15,13 +15,13 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "permits: newcomers overtake waiters",
         code: PERMITS,
-        from: "(self.has(WAITERS) && !overtake) || weight",
-        to: "weight",
+        from: "(self.has(WAITERS) && !overtake) || self",
+        to: "self",
     },
     Mutant {
         name: "permits: what is in use is not looked at",
         code: PERMITS,
-        from: "weight > self.limit().saturating_sub(self.in_use())",
+        from: "self.in_use().wrapping_add(weight) > self.limit()",
         to: "weight > self.limit()",
     },
     Mutant {
@@ -68,6 +68,12 @@ pub(super) const MUTANTS: &[Mutant] = &[
              self.word.fetch_sub(num::from_u32(weight), Ordering::Release);\n        owed",
     },
     Mutant {
+        name: "bucket: a grant on the fast path overwrites what changed meanwhile",
+        code: BUCKET,
+        from: "&& self.word.compare_exchange_weak(seen, next, Ordering::Relaxed, Ordering::Relaxed).is_ok()",
+        to: "&& { self.word.store(next, Ordering::Relaxed); true }",
+    },
+    Mutant {
         name: "bucket: a grant overwrites what changed meanwhile",
         code: BUCKET,
         from: "match self.word.compare_exchange_weak(seen, next, Ordering::Relaxed, Ordering::Relaxed) {",
@@ -82,13 +88,25 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "bucket: a stale clock takes the word back",
         code: BUCKET,
-        from: "let start = if word <= units {",
-        to: "let start = if word != u64::MAX {",
+        from: "if word > units {",
+        to: "if word == u64::MAX {",
     },
     Mutant {
         name: "bucket: what was granted is not looked at",
         code: BUCKET,
-        from: "if ceiling.checked_sub(word.max(units))? < cost {",
-        to: "if ceiling.checked_sub(units)? < cost {",
+        from: ".filter(|&next| next <= ceiling)",
+        to: ".filter(|&next| next <= ceiling || next > units)",
+    },
+    Mutant {
+        name: "bucket: the note of the start counts for all time after it",
+        code: BUCKET,
+        from: "self.started.load(Ordering::Relaxed) == units",
+        to: "self.started.load(Ordering::Relaxed) <= units",
+    },
+    Mutant {
+        name: "bucket: the start is not rounded up",
+        code: BUCKET,
+        from: "Some(units.wrapping_add(self.scale.rounding()).wrapping_add(cost))",
+        to: "Some(units.wrapping_add(cost))",
     },
 ];

@@ -7,6 +7,11 @@ use core::time::Duration;
 
 use allocation_counter::measure;
 use tollgate::Timestamp;
+use tollgate::adapt::{
+    Aimd, AimdSettings, Estimator, Gradient, Gradient2, Gradient2Settings, GradientSettings, Outcome, Sample,
+    Vegas, VegasSettings,
+};
+use tollgate::fair::{Drr, Swrr, TenantId};
 use tollgate::permit::{Acquire, AtomicPermits, HeadOfLine, Semaphore, SemaphoreEvent, Ticket};
 use tollgate::rate::{
     AtomicBucket, FixedWindow, Inherit, Overshoot, Policy, Quota, RateLimit, SlidingWindow, TokenBucket,
@@ -163,6 +168,43 @@ fn slots_do_not_allocate() {
             while let Some(id) = ids.pop() {
                 assert!(slots.remove(id).is_ok() && slots.get(id).is_none());
             }
+        }
+    });
+    assert_eq!(counted, 0);
+}
+
+#[test]
+fn schedulers_do_not_allocate() {
+    let tenant = |number: u64| TenantId::new(u32::try_from(number % 50).unwrap());
+    let mut drr = Drr::<Heap>::new(50, 3).unwrap();
+    let mut swrr = Swrr::<Heap>::new(50).unwrap();
+    let counted = allocations(|number| {
+        drr.set_head(tenant(number), Some(number % 7)).unwrap();
+        drr.set_weight(tenant(number), 1 + u32::try_from(number % 3).unwrap()).unwrap();
+        if drr.pick().is_some() {
+            drr.serve((number % 4 > 0).then_some(number % 9)).unwrap();
+        }
+        swrr.join(tenant(number)).unwrap();
+        swrr.pick().unwrap();
+        if number % 5 == 0 {
+            swrr.leave(tenant(number / 5)).unwrap();
+        }
+    });
+    assert_eq!(counted, 0);
+}
+
+#[test]
+fn estimators_do_not_allocate() {
+    let mut aimd = Aimd::new(AimdSettings::default()).unwrap();
+    let mut vegas = Vegas::new(VegasSettings::default()).unwrap();
+    let mut gradient2 = Gradient2::new(Gradient2Settings::default()).unwrap();
+    let mut gradient = Gradient::new(GradientSettings::default()).unwrap();
+    let counted = allocations(|number| {
+        let outcome = if number % 40 == 0 { Outcome::Dropped } else { Outcome::Success };
+        let rtt = Duration::from_micros(5_000 + number % 977);
+        for estimator in [&mut aimd as &mut dyn Estimator, &mut vegas, &mut gradient2, &mut gradient] {
+            let in_flight = estimator.limit();
+            estimator.on_sample(&Sample { started: at(number), rtt, in_flight, outcome });
         }
     });
     assert_eq!(counted, 0);

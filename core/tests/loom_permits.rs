@@ -135,7 +135,7 @@ fn resizing_against_acquire_and_release_loses_nothing() {
         let threads = [
             {
                 let permits = Arc::clone(&permits);
-                thread::spawn(move || drop(permits.set_limit(3).unwrap()))
+                thread::spawn(move || assert_eq!(permits.set_limit(3).unwrap(), 1))
             },
             {
                 let permits = Arc::clone(&permits);

@@ -73,6 +73,7 @@ fn gradient2(initial: u32, settings: Gradient2Settings) -> Gradient2 {
     Gradient2::new(Gradient2Settings { initial, max: 200, ..settings }).unwrap()
 }
 
+/// Netflix#165; report 44 (camunda#3306): a baseline that grows under load.
 #[test]
 fn vegas_a_probe_under_a_tenfold_overload_throws_the_limit_to_its_maximum() {
     let mut reference = reference_vegas(50, 200);
@@ -96,6 +97,7 @@ fn vegas_a_probe_under_a_tenfold_overload_throws_the_limit_to_its_maximum() {
     assert!(highest <= 20, "{highest}");
 }
 
+/// Netflix#37.
 #[test]
 fn vegas_one_lucky_request_costs_most_of_the_limit() {
     let mut reference = {
@@ -136,6 +138,7 @@ fn vegas_with_less_than_half_in_flight_no_delay_is_seen() {
     assert!(after < before, "{after} of {before}");
 }
 
+/// Report 45 (congestion-limiter): overload samples corrupt the baseline.
 #[test]
 fn vegas_a_fast_drop_becomes_the_baseline_and_is_swallowed() {
     let run = |estimator: &mut dyn Estimator| {
@@ -208,6 +211,7 @@ fn vegas_drops_take_a_permit_each_and_our_epochs_a_tenth() {
     assert_eq!(storm(&mut vegas(100, 1000)), 90);
 }
 
+/// Netflix#137, #176.
 #[test]
 fn gradient2_ignores_drops_and_takes_stable_timeouts_for_health() {
     let timeouts = |estimator: &mut dyn Estimator| {
@@ -259,6 +263,7 @@ fn gradient2_does_not_notice_a_slow_ramp() {
     assert!(ours <= 40, "{ours}");
 }
 
+/// Report 43 (Netflix#134): the queue term grows the limit for ever.
 #[test]
 fn gradient2_lifts_the_limit_in_a_modest_overload() {
     let run = |settings| {
@@ -312,6 +317,7 @@ fn gradient2_loses_a_cut_of_the_long_average_during_the_warm_up() {
     assert_eq!(long(false), (101e6 * 0.95 + 49e6) / 3.0);
 }
 
+/// Netflix#135.
 #[test]
 fn gradient_throws_the_limit_away_at_a_probe_and_clamps_to_its_allowance() {
     let run = |settings: GradientSettings| {
@@ -351,6 +357,7 @@ fn gradient_a_request_of_no_time_closes_the_limiter_until_a_probe() {
     assert!(run(GradientSettings::default()) > 20);
 }
 
+/// Report 46 (tower-resilience#368, throttle-net TN-007): k correlated failures cut k times.
 #[test]
 fn aimd_requests_that_fail_together_cut_once_each() {
     let storm = |settings: AimdSettings| {
@@ -366,6 +373,7 @@ fn aimd_requests_that_fail_together_cut_once_each() {
     assert_eq!(storm(AimdSettings::default()), 50, "a slow start that overshot");
 }
 
+/// Netflix#147.
 #[test]
 fn aimd_adds_a_permit_per_request_and_doubles_in_one_round_trip() {
     let trip = |settings: AimdSettings| {

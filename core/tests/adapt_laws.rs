@@ -155,6 +155,7 @@ proptest! {
         }
     }
 
+    /// Report 47 (hyperdx#461): failures that are no overload must not shrink the limit.
     #[test]
     fn the_same_samples_give_the_same_limits_and_ignored_ones_might_not_have_been(
         bounds in bounds(1000),

@@ -217,6 +217,18 @@ fn reservations_cancelled_in_any_order_leave_the_bucket_as_if_they_had_never_bee
 }
 
 #[test]
+fn a_big_request_that_reserves_is_not_starved_by_small_ones_that_keep_coming() {
+    // Report 13 (governor's until_n_ready: 1 200 small grants, 0 big).
+    let mut bucket = bucket(Quota::per_second(200).burst(10));
+    bucket.try_acquire(at(0), 10).unwrap();
+    let big = bucket.reserve(at(0), 10, Duration::from_secs(1)).unwrap();
+    assert_eq!(big.ready_at(), at(50 * MS), "its own accrual, whoever else asks");
+    for now in (0..50).map(|ms| at(ms * MS)) {
+        assert!(bucket.try_acquire(now, 1).is_err(), "small ones do not take what it is owed");
+    }
+}
+
+#[test]
 fn a_wait_that_is_cancelled_before_it_is_due_gives_all_of_it_back() {
     let mut bucket = bucket(Quota::per_second(10).burst(10));
     bucket.try_acquire(at(0), 10).unwrap();

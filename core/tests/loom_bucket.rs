@@ -48,11 +48,27 @@ fn racing_clocks_never_grant_more_than_burst_and_rate() {
 
 #[test]
 fn racing_clocks_with_units_that_are_no_nanoseconds_never_grant_more_either() {
-    // Two tokens each 3 ns, burst 2: 4/3 of a token accrue within 2 ns, so at most 3. A start in the middle of a unit,
+    // Three tokens each 4 ns, burst 2: 1.5 tokens accrue within 2 ns, so at most 3. The start is in the middle of a unit,
     // where the whole burst has to be there and not a token more.
     loom::model(|| {
-        let granted = race(Quota::new(2, Duration::from_nanos(3)).burst(2), 1, 3);
+        let granted = race(Quota::new(3, Duration::from_nanos(4)).burst(2), 1, 3);
         assert!((2..=3).contains(&granted), "{granted}");
+    });
+}
+
+#[test]
+fn the_last_tokens_of_a_busy_bucket_go_to_one_of_two_racers() {
+    loom::model(|| {
+        let bucket = Arc::new(AtomicBucket::new(Quota::per_second(1).burst(4)).unwrap());
+        bucket.try_acquire(Timestamp::ZERO, 1).unwrap();
+        let take = {
+            let bucket = Arc::clone(&bucket);
+            move || bucket.try_acquire(Timestamp::ZERO, 2).is_ok()
+        };
+        let other = thread::spawn(take.clone());
+        let granted = u32::from(take()) + u32::from(other.join().unwrap());
+        assert_eq!(granted, 1);
+        assert_eq!(bucket.available(Timestamp::ZERO), 1);
     });
 }
 

@@ -9,9 +9,9 @@
 //! the caller keeps the queues and tells what is at their heads. So they are arrays of numbers and links, and the same
 //! scheduler serves threads, tasks, simulations and tests.
 
-mod drr;
+pub mod drr;
 mod heap;
-mod swrr;
+pub mod swrr;
 
 pub use drr::Drr;
 pub use swrr::Swrr;

@@ -10,8 +10,8 @@
 //! has come back.
 
 #[cfg(any(target_has_atomic = "64", feature = "portable-atomic"))]
-mod atomic;
-mod semaphore;
+pub mod atomic;
+pub mod semaphore;
 
 #[cfg(any(target_has_atomic = "64", feature = "portable-atomic"))]
 pub use atomic::{AtomicPermits, Permit};

@@ -11,10 +11,10 @@
 //! in common. Costs are `u64` in any unit: requests, bytes, tokens of a language model.
 
 #[cfg(any(target_has_atomic = "64", feature = "portable-atomic"))]
-mod atomic;
-mod bucket;
-mod quota;
-mod window;
+pub mod atomic;
+pub mod bucket;
+pub mod quota;
+pub mod window;
 
 #[cfg(any(target_has_atomic = "64", feature = "portable-atomic"))]
 pub use atomic::AtomicBucket;

@@ -9,7 +9,7 @@
 //! * **In flight** is the gate's view: a client that gave up is no longer in flight, though the server may still
 //!   work for it.
 //!
-//! Over time, the run is cut into [`FINE`] equal parts for recovery times, and each [`POINT`] of these are
+//! Over time, the run is cut into [`FINE`] equal parts for recovery times, and each `POINT` of these are
 //! one point of the charts.
 
 use hdrhistogram::Histogram;

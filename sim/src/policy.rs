@@ -1,6 +1,6 @@
 //! The policies that are compared, built from the core's own machines.
 //!
-//! Every policy is a [`Gate`]: permits ([`AtomicPermits`], the real ones) and whatever decides their number. `none`
+//! Every policy is a `Gate`: permits ([`AtomicPermits`], the real ones) and whatever decides their number. `none`
 //! holds as many permits as there can be, so even there the core counts what is in flight. [`Kind`] names a policy
 //! for a person and for the command line; [`Kind::simulate`] is the one place where a name becomes a type, so each
 //! policy runs in an event loop compiled for it.

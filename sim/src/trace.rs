@@ -116,7 +116,7 @@ pub struct Trace {
 #[non_exhaustive]
 pub enum TraceError {
     /// The file cannot be read.
-    #[error("{file}: {source}")]
+    #[error("{file}: the trace cannot be read")]
     Io {
         /// The file.
         file: String,

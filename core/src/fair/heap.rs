@@ -106,3 +106,7 @@ impl<S: Storage> core::fmt::Debug for IndexedHeap<S> {
         f.debug_list().entries(self.members.as_ref()).finish()
     }
 }
+
+#[cfg(test)]
+#[cfg(feature = "alloc")]
+mod tests;

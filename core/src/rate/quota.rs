@@ -1,4 +1,4 @@
-//! [`Quota`]: a rate and a burst, as people say them, and [`Terms`]: the same, checked and reduced.
+//! [`Quota`]: a rate and a burst, as people say them, and `Terms`: the same, checked and reduced.
 
 use core::num::NonZeroU64;
 use core::time::Duration;

@@ -43,6 +43,7 @@ impl<S: Storage> Drr<S> {
         let [even, odd] = &self.lanes;
         let (current, next) = if self.odd { (odd, even) } else { (even, odd) };
         for (lane, round) in [(current, self.round), (next, self.round.saturating_add(1))] {
+            assert_eq!(num::index(lane.len()), lane.iter().count(), "I1: holes of the lane of round {round}");
             let mut last = 0;
             for (position, index) in lane.iter() {
                 let Some(state) = self.tenants.get(index) else { continue };

@@ -72,6 +72,11 @@ impl<S: Storage> Lane<S> {
         self.live == 0
     }
 
+    /// Members that are not holes.
+    pub(super) const fn len(&self) -> u32 {
+        self.live
+    }
+
     /// Position and member of all that are not holes.
     pub(super) fn iter(&self) -> impl Iterator<Item = (u32, u32)> {
         let members = self.members.as_ref().iter().enumerate();

@@ -80,12 +80,26 @@ fn leaving_after_each_turn_gains_nothing() {
 }
 
 #[test]
+fn who_joins_starts_at_the_mean_of_the_others_not_at_zero() {
+    let mut swrr = members(&[1, 1, 1, 1]);
+    assert_eq!(swrr.pick(), Some(id(0)));
+    swrr.leave(id(1)).unwrap();
+    swrr.join(id(1)).unwrap();
+    assert_eq!(swrr.number(id(1)), Some(-1), "the others have -3, 1 and 1");
+}
+
+#[test]
 fn debt_fades_with_the_turns_a_tenant_misses() {
     let mut swrr = members(&[1, 1, 1, 1]);
     assert_eq!(swrr.pick(), Some(id(0)));
     swrr.leave(id(0)).unwrap();
+    picks(&mut swrr, 2);
+    swrr.join(id(0)).unwrap();
+    assert_eq!(swrr.number(id(0)), Some(-1), "four behind the mean of one, less the two picks it missed");
+    swrr.leave(id(0)).unwrap();
     picks(&mut swrr, 30);
     swrr.join(id(0)).unwrap();
+    assert_eq!(swrr.number(id(0)), Some(1), "at the mean of the others");
     let order = picks(&mut swrr, 4);
     assert!(order.contains(&0), "{order:?}");
 }

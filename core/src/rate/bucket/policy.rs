@@ -21,7 +21,7 @@ pub enum Overshoot {
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
 #[non_exhaustive]
 pub enum Oversize {
-    /// Refused with [`Reason::ExceedsCapacity`]: waiting will not help.
+    /// Refused with [`Reason::ExceedsCapacity`](crate::Reason::ExceedsCapacity): waiting will not help.
     #[default]
     Refuse,
     /// Granted when the bucket is full, going into debt for the rest.

@@ -3,7 +3,7 @@
 //! | machine | shared by | holds | granted in any interval of length T |
 //! | --- | --- | --- | --- |
 //! | [`TokenBucket`] | one owner, `&mut self` | exact; debt, reservations, refunds, quota changes | ≤ burst + rate·T (+ `max_debt`) |
-//! | [`AtomicBucket`] | threads, `&self`, lock-free, one word | grants and refusals | ≤ burst + rate·T |
+//! | [`AtomicBucket`] | threads, `&self`, lock-free | grants and refusals | ≤ burst + rate·T |
 //! | [`FixedWindow`] | one owner, `&mut self` | a count per aligned window | ≤ limit in each window, so ≤ 2·limit across an edge |
 //! | [`SlidingWindow`] | one owner, `&mut self` | a count per slice of a window | ≤ limit in *any* window |
 //!

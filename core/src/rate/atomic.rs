@@ -1,4 +1,4 @@
-//! [`AtomicBucket`]: a token bucket in one atomic word.
+//! [`AtomicBucket`]: a token bucket that is decided in one atomic word.
 //!
 //! **Problem.** Threads that share a rate limit need a decision for about the price of one compare-exchange, exact
 //! however long it runs, and safe against the one thing that broke its predecessors: a thread that read the clock,

@@ -56,34 +56,27 @@ fn racing_clocks_with_units_that_are_no_nanoseconds_never_grant_more_either() {
     });
 }
 
-#[test]
-fn the_last_tokens_of_a_busy_bucket_go_to_one_of_two_racers() {
-    loom::model(|| {
-        let bucket = Arc::new(AtomicBucket::new(Quota::per_second(1).burst(4)).unwrap());
-        bucket.try_acquire(Timestamp::ZERO, 1).unwrap();
-        let take = {
-            let bucket = Arc::clone(&bucket);
-            move || bucket.try_acquire(Timestamp::ZERO, 2).is_ok()
-        };
-        let other = thread::spawn(take.clone());
-        let granted = u32::from(take()) + u32::from(other.join().unwrap());
-        assert_eq!(granted, 1);
-        assert_eq!(bucket.available(Timestamp::ZERO), 1);
-    });
+/// Two threads want two of the last three tokens of a bucket that was already asked for `taken`.
+fn race_for_the_last_tokens(taken: u64) {
+    let bucket = Arc::new(AtomicBucket::new(Quota::per_second(1).burst(3 + taken)).unwrap());
+    bucket.try_acquire(Timestamp::ZERO, taken).unwrap();
+    let take = {
+        let bucket = Arc::clone(&bucket);
+        move || bucket.try_acquire(Timestamp::ZERO, 2).is_ok()
+    };
+    let other = thread::spawn(take.clone());
+    let granted = u32::from(take()) + u32::from(other.join().unwrap());
+    assert_eq!(granted, 1);
+    assert_eq!(bucket.available(Timestamp::ZERO), 1);
 }
 
 #[test]
-fn the_last_tokens_go_to_one_of_two_racers() {
+fn the_last_tokens_of_a_busy_bucket_go_to_one_of_two_racers() {
+    loom::model(|| race_for_the_last_tokens(1));
+}
+
+#[test]
+fn the_last_tokens_of_an_idle_bucket_go_to_one_of_two_racers() {
     // Report 14 (praxis#1116): a compare-exchange of equal values succeeded for everyone.
-    loom::model(|| {
-        let bucket = Arc::new(AtomicBucket::new(Quota::per_second(1).burst(3)).unwrap());
-        let take = {
-            let bucket = Arc::clone(&bucket);
-            move || bucket.try_acquire(Timestamp::ZERO, 2).is_ok()
-        };
-        let other = thread::spawn(take.clone());
-        let granted = u32::from(take()) + u32::from(other.join().unwrap());
-        assert_eq!(granted, 1);
-        assert_eq!(bucket.available(Timestamp::ZERO), 1);
-    });
+    loom::model(|| race_for_the_last_tokens(0));
 }

@@ -22,7 +22,7 @@
 //! **Law.** While the same tenants are ready: in any W picks each tenant gets exactly its weight, and the state returns;
 //! nobody is ever ahead of its due by more than 1 − 1/n of a turn.
 //!
-//! **Work** O(members) for a pick, O(1) to join and leave. **Memory** 40 bytes a tenant.
+//! **Work** O(members) for a pick, O(1) to join and leave. **Memory** 28 bytes a tenant.
 
 use super::{FairError, TenantId};
 use crate::error::ConfigError;

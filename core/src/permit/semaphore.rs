@@ -28,7 +28,7 @@
 //! **I4** closed is absorbing.
 //!
 //! **Work** O(1) for every call but `poll` under `Backfill`, which looks along the line for one that fits: O(waiters).
-//! **Memory** fixed at construction: `max_waiters` entries of 40 bytes.
+//! **Memory** fixed at construction: `max_waiters` entries of 32 bytes.
 
 use crate::error::{ConfigError, Reason, Refused, Stale};
 use crate::observe::{Event, NoObserver, Observer};

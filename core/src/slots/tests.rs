@@ -39,6 +39,11 @@ fn a_capacity_beyond_the_storage_is_a_config_error() {
 }
 
 #[test]
+fn a_waiter_of_the_semaphore_takes_32_bytes_as_its_docs_say() {
+    assert_eq!(size_of::<Entry<u64>>(), 32);
+}
+
+#[test]
 fn a_zero_capacity_table_is_always_full() {
     let mut slots: Slots<u8, Heap> = Slots::new(0).unwrap();
     assert_eq!(slots.insert(1), Err(1));

@@ -130,6 +130,11 @@ fn joining_and_leaving_twice_is_once() {
 }
 
 #[test]
+fn a_tenant_takes_28_bytes_as_the_docs_say() {
+    assert_eq!(size_of::<Tenant>() + size_of::<u32>(), 28);
+}
+
+#[test]
 fn what_it_cannot_do_is_refused_with_the_reason() {
     let mut swrr = Swrr::<Inline<2>>::new(2).unwrap();
     assert_eq!(swrr.join(id(2)), Err(FairError::UnknownTenant { tenant: id(2), capacity: 2 }));

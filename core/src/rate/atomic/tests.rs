@@ -187,3 +187,8 @@ fn threads_with_racing_clocks_never_exceed_burst_and_rate() {
     let elapsed = clock.load(StdOrdering::Relaxed);
     assert!(granted <= 100 + elapsed / 1_000, "{granted} in {elapsed} ns");
 }
+
+#[test]
+fn the_bucket_is_one_cache_line() {
+    assert_eq!((size_of::<AtomicBucket>(), align_of::<AtomicBucket>()), (64, 64));
+}

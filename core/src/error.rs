@@ -2,6 +2,7 @@
 
 use core::fmt;
 
+use crate::num;
 use crate::time::Timestamp;
 
 /// Why a request was refused.
@@ -21,17 +22,103 @@ pub enum Reason {
     ExceedsLimit,
     /// The waiting room is full.
     QueueFull,
+    /// The waiting room of this tenant is full.
+    TenantQueueFull,
+    /// All tenants that can be kept apart are known and have work, or debts that are not repaid.
+    TenantTableFull,
+    /// The bytes that may wait are taken up.
+    BytesFull,
+    /// The bytes of this tenant that may wait are taken up.
+    TenantBytesFull,
+    /// It would have to wait longer than it can.
+    WaitExceedsBudget,
+    /// It did not start before its deadline.
+    DeadlineExceeded,
+    /// It waited too long in a queue that does not drain.
+    QueueDelay,
+    /// A newer job took its place.
+    Displaced,
+    /// Its tenant was removed.
+    TenantRemoved,
+    /// It names a class of jobs that there is not.
+    UnknownClass,
     /// Closed for good.
     Closed,
 }
 
 impl Reason {
+    /// Every reason, in the order of their [`index`](Self::index).
+    pub const ALL: [Self; 17] = [
+        Self::RateExceeded,
+        Self::InDebt,
+        Self::ExceedsCapacity,
+        Self::NoPermits,
+        Self::ExceedsLimit,
+        Self::QueueFull,
+        Self::TenantQueueFull,
+        Self::TenantTableFull,
+        Self::BytesFull,
+        Self::TenantBytesFull,
+        Self::WaitExceedsBudget,
+        Self::DeadlineExceeded,
+        Self::QueueDelay,
+        Self::Displaced,
+        Self::TenantRemoved,
+        Self::UnknownClass,
+        Self::Closed,
+    ];
+
+    /// Its place in [`ALL`](Self::ALL), for tables of counts.
+    #[must_use]
+    pub const fn index(self) -> usize {
+        num::discriminant(self)
+    }
+
+    /// As logs, metrics and headers name it: `queue_full`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::RateExceeded => "rate_exceeded",
+            Self::InDebt => "in_debt",
+            Self::ExceedsCapacity => "exceeds_capacity",
+            Self::NoPermits => "no_permits",
+            Self::ExceedsLimit => "exceeds_limit",
+            Self::QueueFull => "queue_full",
+            Self::TenantQueueFull => "tenant_queue_full",
+            Self::TenantTableFull => "tenant_table_full",
+            Self::BytesFull => "bytes_full",
+            Self::TenantBytesFull => "tenant_bytes_full",
+            Self::WaitExceedsBudget => "wait_exceeds_budget",
+            Self::DeadlineExceeded => "deadline_exceeded",
+            Self::QueueDelay => "queue_delay",
+            Self::Displaced => "displaced",
+            Self::TenantRemoved => "tenant_removed",
+            Self::UnknownClass => "unknown_class",
+            Self::Closed => "closed",
+        }
+    }
+
     /// Whether the same request may pass later with nothing but time or other people's releases.
     #[must_use]
     pub const fn waiting_helps(self) -> bool {
         match self {
-            Self::RateExceeded | Self::InDebt | Self::NoPermits | Self::QueueFull => true,
-            Self::ExceedsCapacity | Self::ExceedsLimit | Self::Closed => false,
+            Self::RateExceeded
+            | Self::InDebt
+            | Self::NoPermits
+            | Self::QueueFull
+            | Self::TenantQueueFull
+            | Self::TenantTableFull
+            | Self::BytesFull
+            | Self::TenantBytesFull
+            | Self::WaitExceedsBudget
+            | Self::DeadlineExceeded
+            | Self::QueueDelay
+            | Self::Displaced => true,
+            Self::ExceedsCapacity
+            | Self::ExceedsLimit
+            | Self::TenantRemoved
+            | Self::UnknownClass
+            | Self::Closed => false,
         }
     }
 }
@@ -45,6 +132,16 @@ impl fmt::Display for Reason {
             Self::NoPermits => "no permits available",
             Self::ExceedsLimit => "weight exceeds the limit, it can never pass",
             Self::QueueFull => "queue is full",
+            Self::TenantQueueFull => "the tenant's queue is full",
+            Self::TenantTableFull => "no room for another tenant",
+            Self::BytesFull => "the bytes that may wait are taken up",
+            Self::TenantBytesFull => "the tenant's bytes that may wait are taken up",
+            Self::WaitExceedsBudget => "the wait would be longer than it can wait",
+            Self::DeadlineExceeded => "it did not start before its deadline",
+            Self::QueueDelay => "it waited too long in a queue that does not drain",
+            Self::Displaced => "a newer job took its place",
+            Self::TenantRemoved => "its tenant was removed",
+            Self::UnknownClass => "there is no such class of jobs",
             Self::Closed => "closed",
         })
     }
@@ -159,7 +256,7 @@ impl fmt::Display for Violation {
 }
 
 /// The most violations one error lists. No constructor has more rules than this.
-const MAX_VIOLATIONS: usize = 8;
+const MAX_VIOLATIONS: usize = 10;
 
 /// A configuration that cannot be: *every* rule it breaks, not only the first.
 ///

@@ -10,7 +10,6 @@
 //! scheduler serves threads, tasks, simulations and tests.
 
 pub mod drr;
-mod heap;
 pub mod swrr;
 
 pub use drr::Drr;

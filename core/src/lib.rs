@@ -1,7 +1,7 @@
 //! Admission control as pure state machines: what may run now, what must wait, what must be refused.
 //!
 //! Servers, libraries and firmware fall over when they accept more than they can finish. tollgate answers five
-//! questions, one module each:
+//! questions, one module each, and joins the answers:
 //!
 //! | question | module | machines |
 //! | --- | --- | --- |
@@ -9,6 +9,7 @@
 //! | how many at once? | [`permit`] | permits in one atomic word, a weighted semaphore with a bounded line |
 //! | who is next? | [`fair`] | deficit round robin by cost, smooth weighted round robin by turns |
 //! | how many is right? | [`adapt`] | AIMD, Vegas, Gradient2, Gradient; sample windows |
+//! | all together | [`gate`] | bounded queues of tenants, deadlines, fair dispatch into a capacity |
 //! | where are they kept? | [`slots`] | bounded tables with ids that can never be mistaken |
 //!
 //! # The contract of `now`
@@ -70,6 +71,8 @@ extern crate std;
 pub mod adapt;
 pub mod error;
 pub mod fair;
+pub mod gate;
+mod heap;
 mod num;
 pub mod observe;
 pub mod permit;

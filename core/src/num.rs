@@ -87,8 +87,13 @@ pub(crate) fn div_ceil(value: u128, divisor: NonZeroU64) -> u128 {
     quotient.wrapping_add(u128::from(value % divisor != 0))
 }
 
-/// ⌈value / divisor⌉, exact; a divisor of 0 counts as 1.
+/// ⌈value / divisor⌉, exact; a divisor of 0 counts as 1. A hardware division where both fit in 64 bits.
 pub(crate) fn div_ceil_wide(value: u128, divisor: u128) -> u128 {
+    if value >> 64 == 0
+        && let Ok(divisor) = u64::try_from(divisor)
+    {
+        return div_ceil(value, NonZeroU64::new(divisor).unwrap_or(NonZeroU64::MIN));
+    }
     let divisor = core::num::NonZeroU128::new(divisor).unwrap_or(core::num::NonZeroU128::MIN);
     (value / divisor).wrapping_add(u128::from(value % divisor != 0))
 }
@@ -117,6 +122,12 @@ pub(crate) fn gcd(a: NonZeroU64, b: NonZeroU64) -> NonZeroU64 {
         greater = divisor;
     }
     greater
+}
+
+/// The number of a reason, counted from 0 as they are declared.
+#[inline]
+pub(crate) const fn discriminant(reason: crate::error::Reason) -> usize {
+    reason as usize
 }
 
 /// An index as a number of slots. Lossless: no target of ours has pointers under 32 bits.

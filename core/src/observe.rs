@@ -3,7 +3,11 @@
 //! A machine logs nothing and counts nothing for show. It calls its observer, a type parameter whose default,
 //! [`NoObserver`], compiles to nothing; a simulator counts, a server exports metrics, a test writes a transcript.
 
+use core::time::Duration;
+
 use crate::error::Reason;
+use crate::gate::TenantKey;
+use crate::time::Timestamp;
 
 /// Something that happened inside a machine. Amounts are in the machine's own unit (permits, cost).
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -49,6 +53,62 @@ pub enum Event {
     },
     /// A ticket or id was given back that stands for nothing; nothing was changed.
     StaleRefused,
+    /// A job joined its tenant's queue.
+    JobQueued {
+        /// Whose.
+        tenant: TenantKey,
+        /// What it is charged.
+        cost: u64,
+        /// Memory it takes up.
+        bytes: u64,
+        /// Jobs expected to start before it.
+        position: u64,
+    },
+    /// A job started.
+    JobStarted {
+        /// Whose.
+        tenant: TenantKey,
+        /// What it is charged.
+        cost: u64,
+        /// From its submission.
+        waited: Duration,
+        /// Whether it passed a job whose turn it was and that did not fit.
+        passed: bool,
+    },
+    /// A job was refused, at submission or while it waited.
+    JobRefused {
+        /// Whose.
+        tenant: TenantKey,
+        /// Why.
+        reason: Reason,
+        /// From its submission.
+        waited: Duration,
+    },
+    /// A started job ended.
+    JobEnded {
+        /// Whose.
+        tenant: TenantKey,
+        /// What it was charged at its start.
+        estimated: u64,
+        /// What it cost in the end; 0 if it never ran.
+        actual: u64,
+        /// From its start.
+        ran: Duration,
+    },
+    /// An attempt went back to its tenant's queue.
+    JobReturned {
+        /// Whose.
+        tenant: TenantKey,
+        /// When it can be tried again.
+        ready_at: Timestamp,
+    },
+    /// A waiting job was cancelled.
+    JobCancelled {
+        /// Whose.
+        tenant: TenantKey,
+        /// From its submission.
+        waited: Duration,
+    },
 }
 
 /// Hears the [`Event`]s of one machine, in order, while they happen. It must not call back into the machine.

@@ -140,6 +140,13 @@ pub struct SlotId {
     generation: u64,
 }
 
+impl SlotId {
+    /// The position of its entry, for use as a chain index.
+    pub(crate) const fn index(self) -> u32 {
+        self.index
+    }
+}
+
 #[derive(Debug)]
 struct Entry<T> {
     /// Number of the insertion that occupies this entry, 0 while it is free.
@@ -265,9 +272,16 @@ impl<T, S: Storage> Slots<T, S> {
         entry.value.as_ref().map(|_| SlotId { index, generation: entry.generation })
     }
 
-    /// The position of an id's entry, for use as a chain index.
-    pub(crate) const fn index_of(id: SlotId) -> u32 {
-        id.index
+    /// The value at `index`, if that entry is occupied.
+    #[inline]
+    pub(crate) fn at(&self, index: u32) -> Option<&T> {
+        self.entries.as_ref().get(num::index(index))?.value.as_ref()
+    }
+
+    /// The value at `index`, to change it, if that entry is occupied.
+    #[inline]
+    pub(crate) fn at_mut(&mut self, index: u32) -> Option<&mut T> {
+        self.entries.as_mut().get_mut(num::index(index))?.value.as_mut()
     }
 
     fn occupied_mut(&mut self, id: SlotId) -> Option<&mut Entry<T>> {

@@ -25,7 +25,8 @@
 //!
 //! **Idle tenants.** Running out of work forfeits credit and keeps debt. Debt (from [`charge`](Drr::charge)) is repaid by
 //! the visits that pass while the tenant is idle as by those that pass while it waits. A tenant that comes back within
-//! the round of its last visit waits for the next round: leaving and returning gains no turn.
+//! the round of its last visit waits for the next round: leaving and returning gains no turn. A round ends when
+//! everybody due in it was visited, or when nobody has work.
 //!
 //! **Source.** Shreedhar & Varghese, *Efficient fair queuing using deficit round robin*, 1995. Deviations: rounds
 //! without service are skipped arithmetically; a tenant that becomes active joins the end of the round in progress
@@ -48,9 +49,9 @@ mod check;
 mod lane;
 mod tenants;
 
-use super::heap::IndexedHeap;
 use super::{FairError, TenantId};
 use crate::error::{ConfigError, Rules};
+use crate::heap::IndexedHeap;
 use crate::num;
 use crate::slots::{NIL, Storage};
 use lane::Lane;
@@ -222,9 +223,61 @@ impl<S: Storage> Drr<S> {
     pub fn credit(&self, tenant: TenantId) -> Option<i128> {
         let state = self.tenants.get(tenant.0)?;
         Some(match state.place {
-            Place::Idle | Place::Turn => state.credit,
+            Place::Idle => self.idle_credit(state),
+            Place::Turn => state.credit,
             Place::Listed | Place::Later => self.credit_before(state),
         })
+    }
+
+    /// What a tenant owes: its [`credit`](Self::credit) where that is negative, else 0. `None` if it is unknown.
+    #[must_use]
+    pub fn debt(&self, tenant: TenantId) -> Option<u128> {
+        Some(self.credit(tenant)?.min(0).unsigned_abs())
+    }
+
+    /// Whether [forgetting](Self::forget) a tenant would gain it nothing: it is idle, owes nothing, and cannot be
+    /// visited twice in a round by coming back as somebody new, or nobody is there to whom that would matter.
+    #[must_use]
+    pub fn is_settled(&self, tenant: TenantId) -> bool {
+        self.tenants.get(tenant.0).is_some_and(|state| {
+            let visited = state.round == self.round && !self.is_empty();
+            state.place == Place::Idle && self.idle_credit(state) == 0 && !visited
+        })
+    }
+
+    /// Makes a tenant as it was at the start: idle, of weight 1, without debt. For an id that is to stand for somebody
+    /// else. O(log n).
+    ///
+    /// # Errors
+    /// [`FairError::UnknownTenant`].
+    pub fn forget(&mut self, tenant: TenantId) -> Result<(), FairError> {
+        self.set_head(tenant, None)?;
+        if let Some(state) = self.tenants.get_mut(tenant.0) {
+            *state = Tenant::IDLE;
+        }
+        Ok(())
+    }
+
+    /// Tenants that have work and not the turn, about in the order in which their turns come: in order within this round
+    /// and the next, in none beyond. Looks at most at `limit` places of each.
+    pub fn upcoming(&self, limit: usize) -> impl Iterator<Item = TenantId> {
+        let [even, odd] = &self.lanes;
+        let (current, next) = if self.odd { (odd, even) } else { (even, odd) };
+        let lanes = current.ahead(limit).chain(next.ahead(limit));
+        lanes.chain(self.later.members().iter().copied().take(limit)).map(TenantId)
+    }
+
+    /// Whether nobody has work.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        let [even, odd] = &self.lanes;
+        self.turn == NIL && even.is_empty() && odd.is_empty() && self.later.len() == 0
+    }
+
+    /// Cost units granted for each unit of weight and round.
+    #[must_use]
+    pub const fn quantum(&self) -> u64 {
+        self.quantum
     }
 
     /// Whether a tenant has work.
@@ -309,18 +362,23 @@ impl<S: Storage> Drr<S> {
 
     /// An idle tenant has work again.
     fn activate(&mut self, index: u32, head: u64) {
+        if self.is_empty() {
+            // Nobody waits for the rest of this round: it is over.
+            self.round = self.round.saturating_add(1);
+            self.current().clear();
+            self.next().clear();
+        }
         let (round, orders) = (self.round, self.orders.saturating_add(1));
-        let quantum = self.quantum_of(index);
-        let Some(state) = self.tenants.get_mut(index) else { return };
-        let mut credit = state.credit;
+        let Some(state) = self.tenants.get(index) else { return };
+        let credit = self.idle_credit(state);
         let mut visited = state.round;
         if visited != round {
-            // A new place at the end of this round. Visits that passed meanwhile have repaid debt.
-            let passed = round.saturating_sub(1).saturating_sub(visited);
-            credit = credit.saturating_add_unsigned(passed.saturating_mul(quantum)).min(0);
+            // A new place at the end of this round.
             visited = round.saturating_sub(1);
-            state.order = orders;
             self.orders = orders;
+            if let Some(state) = self.tenants.get_mut(index) {
+                state.order = orders;
+            }
         }
         self.schedule(index, head, visited, credit);
     }
@@ -402,6 +460,16 @@ impl<S: Storage> Drr<S> {
         let visits = state.round.saturating_sub(self.last_visit(state));
         let quanta = visits.saturating_mul(num::product(self.quantum, num::from_u32(state.weight)));
         state.credit.saturating_sub_unsigned(quanta)
+    }
+
+    /// An idle tenant's credit: 0, or less by its debt. Visits that passed since its last have repaid debt.
+    fn idle_credit(&self, state: &Tenant) -> i128 {
+        if state.credit == 0 || state.round == self.round {
+            return state.credit;
+        }
+        let passed = self.round.saturating_sub(1).saturating_sub(state.round);
+        let quantum = num::product(self.quantum, num::from_u32(state.weight));
+        state.credit.saturating_add_unsigned(passed.saturating_mul(quantum)).min(0)
     }
 
     fn take_out(&mut self, index: u32) {

@@ -16,7 +16,7 @@
 //! **Source.** The balancer of nginx (commit 52327e062, 2012). Deviations: joining and leaving as above, where resetting
 //! to zero floods the newcomer (apache/dubbo#15762).
 //!
-//! **Invariants.** **I1** the numbers of the members sum to `sum`; **I2** a pick does not change the sum; **I3** exactly
+//! **Invariants.** **I1** the numbers of the members sum to `sum`, their weights to `weights`; **I2** a pick does not change the sum; **I3** exactly
 //! the members are on the member list.
 //!
 //! **Law.** While the same tenants are ready: in any W picks each tenant gets exactly its weight, and the state returns;
@@ -40,6 +40,16 @@ struct Tenant {
     left_at: u64,
 }
 
+impl Tenant {
+    const AWAY: Self = Self { weight: 1, position: NIL, number: 0, left_at: 0 };
+
+    /// Away: what is left of its debt after so many picks, 0 or less.
+    fn faded(&self, picks: u64) -> i64 {
+        let missed = num::clamp_i64(picks.saturating_sub(self.left_at));
+        self.number.saturating_add(missed.saturating_mul(i64::from(self.weight))).min(0)
+    }
+}
+
 /// Smooth weighted round robin over dense tenant ids; see the [module](self).
 ///
 /// ```
@@ -59,6 +69,8 @@ pub struct Swrr<S: Storage> {
     tenants: S::Buffer<Tenant>,
     members: S::Buffer<u32>,
     sum: i64,
+    /// Weights of the members together.
+    weights: i64,
     picks: u64,
 }
 
@@ -71,9 +83,9 @@ impl<S: Storage> Swrr<S> {
         let mut buffer = S::buffer(tenants)?;
         for _ in 0..tenants {
             // The buffer was made for as many.
-            let _full = buffer.push(Tenant { weight: 1, position: NIL, number: 0, left_at: 0 });
+            let _full = buffer.push(Tenant::AWAY);
         }
-        Ok(Self { tenants: buffer, members: S::buffer(tenants)?, sum: 0, picks: 0 })
+        Ok(Self { tenants: buffer, members: S::buffer(tenants)?, sum: 0, weights: 0, picks: 0 })
     }
 
     /// Makes a tenant a member: it has work. A member stays one. O(1).
@@ -89,11 +101,11 @@ impl<S: Storage> Swrr<S> {
         if state.position != NIL {
             return Ok(());
         }
-        let missed = num::clamp_i64(picks.saturating_sub(state.left_at));
-        let faded = state.number.saturating_add(missed.saturating_mul(i64::from(state.weight))).min(0);
-        let number = mean.saturating_add(faded);
+        let number = mean.saturating_add(state.faded(picks));
+        let weight = i64::from(state.weight);
         (state.position, state.number) = (position, number);
         self.sum = self.sum.saturating_add(number);
+        self.weights = self.weights.saturating_add(weight);
         // There is room for every tenant, and this one was not on it (I3).
         let _full = self.members.push(tenant.0);
         Ok(())
@@ -107,10 +119,11 @@ impl<S: Storage> Swrr<S> {
         self.check(tenant)?;
         let picks = self.picks;
         let Some(state) = self.get_mut(tenant.0).filter(|state| state.position != NIL) else { return Ok(()) };
-        let (position, number) = (state.position, state.number);
+        let (position, number, weight) = (state.position, state.number, i64::from(state.weight));
         state.position = NIL;
         state.left_at = picks;
         self.sum = self.sum.saturating_sub(number);
+        self.weights = self.weights.saturating_sub(weight);
         if let Some(last) = self.members.pop()
             && last != tenant.0
         {
@@ -169,10 +182,70 @@ impl<S: Storage> Swrr<S> {
         if weight == 0 {
             return Err(FairError::ZeroWeight { tenant });
         }
-        if let Some(state) = self.get_mut(tenant.0) {
-            state.weight = weight;
+        let Some(state) = self.get_mut(tenant.0) else { return Ok(()) };
+        let before = core::mem::replace(&mut state.weight, weight);
+        if state.position != NIL {
+            let change = i64::from(weight).saturating_sub(i64::from(before));
+            self.weights = self.weights.saturating_add(change);
         }
         Ok(())
+    }
+
+    /// Gives a turn to a member that is not next, as if it had won it: all come closer to their due, and it pays as the
+    /// winner of a pick does. O(members).
+    ///
+    /// # Errors
+    /// [`FairError::UnknownTenant`].
+    pub fn take_turn(&mut self, tenant: TenantId) -> Result<(), FairError> {
+        self.check(tenant)?;
+        if !self.is_member(tenant) {
+            return Ok(());
+        }
+        let tenants = self.tenants.as_mut();
+        for &member in self.members.as_ref() {
+            if let Some(state) = tenants.get_mut(num::index(member)) {
+                state.number = state.number.saturating_add(i64::from(state.weight));
+            }
+        }
+        if let Some(state) = tenants.get_mut(tenant.index()) {
+            state.number = state.number.saturating_sub(self.weights);
+        }
+        self.picks = self.picks.saturating_add(1);
+        Ok(())
+    }
+
+    /// Whole turns by which a member is ahead of the mean, 0 if it is behind; `None` if it is no member. O(1).
+    #[must_use]
+    pub fn turns_ahead(&self, tenant: TenantId) -> Option<u32> {
+        let ahead = self.mean().saturating_sub(self.number(tenant)?).max(0);
+        let turns = ahead.checked_div(self.weights).unwrap_or(0);
+        Some(u32::try_from(turns).unwrap_or(u32::MAX))
+    }
+
+    /// Whether [forgetting](Self::forget) a tenant would gain it nothing: it is away, and was not ahead of its due or has
+    /// missed enough picks since. O(1).
+    #[must_use]
+    pub fn is_settled(&self, tenant: TenantId) -> bool {
+        let state = self.tenants.as_ref().get(tenant.index());
+        state.is_some_and(|state| state.position == NIL && state.faded(self.picks) == 0)
+    }
+
+    /// Makes a tenant as it was at the start: away, of weight 1, without debt. For an id that is to stand for somebody
+    /// else. O(1).
+    ///
+    /// # Errors
+    /// [`FairError::UnknownTenant`].
+    pub fn forget(&mut self, tenant: TenantId) -> Result<(), FairError> {
+        self.leave(tenant)?;
+        if let Some(state) = self.get_mut(tenant.0) {
+            *state = Tenant::AWAY;
+        }
+        Ok(())
+    }
+
+    /// The members, in no order.
+    pub fn members(&self) -> impl Iterator<Item = TenantId> {
+        self.members.as_ref().iter().copied().map(TenantId)
     }
 
     /// A tenant's weight, `None` if it is unknown.
@@ -213,7 +286,7 @@ impl<S: Storage> Swrr<S> {
 
     /// Asserts I1 and I3. O(tenants); for tests and debugging.
     pub fn check_invariants(&self) {
-        let mut sum = 0_i64;
+        let (mut sum, mut weights) = (0_i64, 0_i64);
         let mut members = 0_usize;
         for (index, state) in self.tenants.as_ref().iter().enumerate() {
             if state.position == NIL {
@@ -222,11 +295,12 @@ impl<S: Storage> Swrr<S> {
             }
             members = members.saturating_add(1);
             sum = sum.saturating_add(state.number);
+            weights = weights.saturating_add(i64::from(state.weight));
             let listed = self.members.as_ref().get(num::index(state.position));
             assert_eq!(listed.map(|&m| num::index(m)), Some(index), "I3: tenant {index}");
         }
         assert_eq!(members, self.members.as_ref().len(), "I3: members");
-        assert_eq!(sum, self.sum, "I1: sum");
+        assert_eq!((sum, weights), (self.sum, self.weights), "I1: sums");
     }
 }
 

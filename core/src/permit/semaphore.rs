@@ -178,7 +178,7 @@ impl<S: Storage, O: Observer> Semaphore<S, O> {
             Err(Reason::NoPermits) => match self.waiters.insert(weight) {
                 Ok(id) => {
                     let ahead = self.line.len();
-                    self.line.push_back(&mut self.waiters, Slots::<u64, S>::index_of(id));
+                    self.line.push_back(&mut self.waiters, id.index());
                     self.observer.on_event(Event::Queued { weight, ahead });
                     self.debug_check();
                     Ok(Acquire::Queued(WaiterId(id)))
@@ -347,7 +347,7 @@ impl<S: Storage, O: Observer> Semaphore<S, O> {
     }
 
     fn leave(&mut self, id: SlotId) {
-        let index = Slots::<u64, S>::index_of(id);
+        let index = id.index();
         if index == self.line.head() {
             self.passes = 0;
         }

@@ -36,6 +36,12 @@ impl Chain {
         self.head
     }
 
+    /// Last entry, [`NIL`] if empty.
+    #[inline]
+    pub(crate) const fn tail(&self) -> u32 {
+        self.tail
+    }
+
     #[inline]
     pub(crate) const fn len(&self) -> u32 {
         self.len
@@ -55,6 +61,18 @@ impl Chain {
             None => self.head = index,
         }
         self.tail = index;
+        self.len = self.len.saturating_add(1);
+    }
+
+    #[inline]
+    pub(crate) fn push_front(&mut self, arena: &mut impl Arena, index: u32) {
+        let Some(links) = arena.links_mut(index) else { return };
+        *links = Links { previous: NIL, next: self.head };
+        match arena.links_mut(self.head) {
+            Some(head) => head.previous = index,
+            None => self.tail = index,
+        }
+        self.head = index;
         self.len = self.len.saturating_add(1);
     }
 

@@ -55,10 +55,10 @@ fn a_chain_keeps_order_through_removals_anywhere() {
     let mut chain = Chain::EMPTY;
     let ids: Vec<SlotId> = (0..5).map(|i| slots.insert(i).unwrap()).collect();
     for id in &ids {
-        chain.push_back(&mut slots, Slots::<u32, Heap>::index_of(*id));
+        chain.push_back(&mut slots, id.index());
     }
     for gone in [2, 0, 4] {
-        chain.remove(&mut slots, Slots::<u32, Heap>::index_of(ids[gone]));
+        chain.remove(&mut slots, ids[gone].index());
     }
     assert_eq!(chain.len(), 2);
     let mut order = Vec::new();

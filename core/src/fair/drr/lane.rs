@@ -77,6 +77,12 @@ impl<S: Storage> Lane<S> {
         self.live
     }
 
+    /// The members among the first `limit` places that are not taken yet.
+    pub(super) fn ahead(&self, limit: usize) -> impl Iterator<Item = u32> {
+        let members = self.members.as_ref().iter().skip(num::index(self.taken));
+        members.take(limit).copied().filter(|&member| member != NIL)
+    }
+
     /// Position and member of all that are not holes.
     pub(super) fn iter(&self) -> impl Iterator<Item = (u32, u32)> {
         let members = self.members.as_ref().iter().enumerate();

@@ -4,7 +4,7 @@
 //! line of 64 bytes.
 
 use crate::error::ConfigError;
-use crate::fair::heap::Keys;
+use crate::heap::Keys;
 use crate::num;
 use crate::slots::{Buffer, NIL, Storage};
 
@@ -38,6 +38,12 @@ pub(super) struct Tenant {
     pub(super) credit: i128,
 }
 
+impl Tenant {
+    /// No work, no debt, never visited.
+    pub(super) const IDLE: Self =
+        Self { position: NIL, weight: 1, place: Place::Idle, head: 0, order: 0, round: 0, credit: 0 };
+}
+
 const _: () = assert!(size_of::<Tenant>() == 64, "a tenant is a cache line");
 
 pub(super) struct Tenants<S: Storage>(S::Buffer<Tenant>);
@@ -47,10 +53,8 @@ impl<S: Storage> Tenants<S> {
     pub(super) fn new(tenants: u32) -> Result<Self, ConfigError> {
         let mut buffer = S::buffer(tenants)?;
         for _ in 0..tenants {
-            let (position, place) = (NIL, Place::Idle);
-            let idle = Tenant { position, weight: 1, place, head: 0, order: 0, round: 0, credit: 0 };
             // The buffer was made for as many.
-            let _full = buffer.push(idle);
+            let _full = buffer.push(Tenant::IDLE);
         }
         Ok(Self(buffer))
     }

@@ -5,7 +5,7 @@ use crate::num;
 use crate::slots::{Buffer, NIL, Storage};
 
 /// What the heap asks about its members. A lesser key is nearer the top.
-pub(super) trait Keys {
+pub(crate) trait Keys {
     type Key: Ord;
     fn key(&self, member: u32) -> Self::Key;
     fn set_position(&mut self, member: u32, position: u32);
@@ -13,26 +13,31 @@ pub(super) trait Keys {
 }
 
 /// Members by ascending key. Never holds more than the buffer was made for.
-pub(super) struct IndexedHeap<S: Storage> {
+pub(crate) struct IndexedHeap<S: Storage> {
     members: S::Buffer<u32>,
 }
 
 impl<S: Storage> IndexedHeap<S> {
-    pub(super) const fn new(members: S::Buffer<u32>) -> Self {
+    pub(crate) const fn new(members: S::Buffer<u32>) -> Self {
         Self { members }
     }
 
     /// The member with the least key.
     #[inline]
-    pub(super) fn top(&self) -> Option<u32> {
+    pub(crate) fn top(&self) -> Option<u32> {
         self.members.as_ref().first().copied()
     }
 
-    pub(super) fn len(&self) -> usize {
+    /// All members, in no order.
+    pub(crate) fn members(&self) -> &[u32] {
+        self.members.as_ref()
+    }
+
+    pub(crate) fn len(&self) -> usize {
         self.members.as_ref().len()
     }
 
-    pub(super) fn push(&mut self, keys: &mut impl Keys, member: u32) {
+    pub(crate) fn push(&mut self, keys: &mut impl Keys, member: u32) {
         let position = num::index_u32(self.members.as_ref().len());
         if self.members.push(member).is_ok() {
             keys.set_position(member, position);
@@ -40,7 +45,7 @@ impl<S: Storage> IndexedHeap<S> {
         }
     }
 
-    pub(super) fn remove(&mut self, keys: &mut impl Keys, member: u32) {
+    pub(crate) fn remove(&mut self, keys: &mut impl Keys, member: u32) {
         let position = keys.position(member);
         let Some(last) = self.members.pop() else { return };
         keys.set_position(member, NIL);

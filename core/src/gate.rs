@@ -185,13 +185,14 @@ impl<S: Storage, C: Capacity, O: Observer> Gate<S, C, O> {
     pub fn with_observer(settings: Settings, capacity: C, observer: O) -> Result<Self, ConfigError> {
         settings.check()?;
         let tenants = settings.max_tenants;
+        let order = order::Order::new(tenants, settings.order)?;
         Ok(Self {
             jobs: Jobs::new(settings.max_jobs())?,
             tenants: Tenants::new(tenants)?,
-            order: order::Order::new(tenants, settings.order)?,
             unready: IndexedHeap::new(S::buffer(tenants)?),
             deadlines: Deadlines::new(settings.max_jobs())?,
-            backlog: Backlog::default(),
+            backlog: Backlog::new(order.quantum()),
+            order,
             service: Service::new(settings.max_active, settings.expected_service)?,
             classes: Classes::new(settings.classes, settings.cost_smoothing_ppm)?,
             attempts: 0,
@@ -369,10 +370,10 @@ impl<S: Storage, C: Capacity, O: Observer> Gate<S, C, O> {
     /// What a tenant has waiting.
     #[inline]
     fn load(&self, index: u32) -> Load {
-        let share = self.order.share(index);
+        let weight = num::from_u32(self.order.weight(index));
         match self.tenants.get(index) {
-            Some(tenant) => Load { jobs: num::from_u32(tenant.queue.len()), work: tenant.backlog, share },
-            None => Load { share, ..Load::default() },
+            Some(tenant) => Load { jobs: num::from_u32(tenant.queue.len()), work: tenant.work, weight },
+            None => Load { weight, ..Load::default() },
         }
     }
 

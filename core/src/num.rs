@@ -33,6 +33,12 @@ pub(crate) const fn clamp_i64(value: u64) -> i64 {
     if value > i64::MAX as u64 { i64::MAX } else { value as i64 }
 }
 
+/// The value, or `u32::MAX` if it does not fit.
+#[inline]
+pub(crate) const fn clamp_u32(value: u64) -> u32 {
+    if value > u32::MAX as u64 { u32::MAX } else { value as u32 }
+}
+
 /// Lossless.
 #[inline]
 pub(crate) const fn from_u32(value: u32) -> u64 {

@@ -21,8 +21,8 @@ use crate::workspace::{self, cargo, target};
 use record::Record;
 
 const OURS: &str = "tollgate";
-/// Small and large size of a case whose growth is a row of its own.
-const GROWTH: (u64, u64) = (1_000, 1_000_000);
+/// A case that was measured at this size has a row for its growth to each larger one.
+const GROWTH_FROM: u64 = 1_000;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -85,13 +85,13 @@ fn compare(records: &[Record]) -> Vec<Row> {
         let peers = records.iter().filter(|other| other.implementation != OURS && mine.same_case(other));
         rows.extend(peers.filter_map(|peer| row(mine, peer, peer.implementation.clone(), mine.case.clone())));
     }
-    for large in ours.iter().filter(|record| record.size == GROWTH.1) {
+    for large in ours.iter().filter(|record| record.size > GROWTH_FROM) {
         let small = ours.iter().find(|small| {
-            small.size == GROWTH.0
+            small.size == GROWTH_FROM
                 && (&small.group, &small.case, small.threads) == (&large.group, &large.case, large.threads)
         });
         let Some(small) = small else { continue };
-        rows.extend(row(large, small, format!("{OURS} at {}", GROWTH.0), format!("{} growth", large.case)));
+        rows.extend(row(large, small, format!("{OURS} at {GROWTH_FROM}"), format!("{} growth", large.case)));
     }
     rows
 }

@@ -3,6 +3,7 @@
 mod atomic_bucket;
 mod drr;
 mod estimators;
+mod gate;
 mod permits;
 mod token_bucket;
 
@@ -12,6 +13,7 @@ fn main() {
     atomic_bucket::run(&mut criterion);
     token_bucket::run(&mut criterion);
     drr::run(&mut criterion);
+    gate::run(&mut criterion);
     estimators::run(&mut criterion);
     criterion.final_summary();
 }

@@ -386,17 +386,19 @@ impl<S: Storage> Drr<S> {
     /// Puts a tenant, last visited in round `visited` and left with `credit`, down for the visit that will serve `head`.
     fn schedule(&mut self, index: u32, head: u64, visited: u128, credit: i128) {
         let quantum = self.quantum_of(index);
-        let missing = i128::from(head).saturating_sub(credit).unsigned_abs();
-        let visits = if credit.saturating_add_unsigned(quantum) >= i128::from(head) {
-            1
+        let at_next = credit.saturating_add_unsigned(quantum);
+        let (visits, credit) = if at_next >= i128::from(head) {
+            (1, at_next)
         } else {
-            num::div_ceil_wide(missing, quantum)
+            let missing = i128::from(head).saturating_sub(credit).unsigned_abs();
+            let visits = num::div_ceil_wide(missing, quantum);
+            (visits, credit.saturating_add_unsigned(visits.saturating_mul(quantum)))
         };
         let round = visited.saturating_add(visits);
         let Some(state) = self.tenants.get_mut(index) else { return };
         state.head = head;
         state.round = round;
-        state.credit = credit.saturating_add_unsigned(visits.saturating_mul(quantum));
+        state.credit = credit;
         let order = state.order;
         let listed = if round == self.round {
             self.current().append(index, order)

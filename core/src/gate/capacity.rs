@@ -34,6 +34,7 @@ impl Room {
     #[must_use]
     pub fn of(limit: u64, in_use: u64, weight: u64) -> Self {
         match core::num::NonZeroU64::new(weight) {
+            Some(core::num::NonZeroU64::MIN) => Self { free: limit.saturating_sub(in_use), total: limit },
             Some(weight) => Self { free: limit.saturating_sub(in_use) / weight, total: limit / weight },
             None => Self { free: if in_use <= limit { u64::MAX } else { 0 }, total: u64::MAX },
         }

@@ -227,10 +227,7 @@ impl<S: Storage, C: Capacity, O: Observer> Gate<S, C, O> {
         }
         let key = tenant.key;
         let waited = now.saturating_since(submitted);
-        self.counts.started = self.counts.started.saturating_add(1);
-        self.counts.passed = self.counts.passed.saturating_add(u64::from(passed));
-        self.counts.longest_wait = self.counts.longest_wait.max(waited);
-        self.counts.total_wait = self.counts.total_wait.saturating_add(waited);
+        self.counts.start(passed, num::nanos(waited));
         self.observer.on_event(Event::JobStarted { tenant: key, cost, waited, passed });
         Some(GateEvent::Start { job: id, tenant: key, waited })
     }
@@ -238,25 +235,25 @@ impl<S: Storage, C: Capacity, O: Observer> Gate<S, C, O> {
     /// A waiting job is about to start: its place is free, unless it may come back.
     #[inline]
     fn dequeue(&mut self, id: JobId) {
-        self.leave_queue(id);
-        if let Some(&Record { tenant, bytes, attempt: false, .. }) = self.jobs.get(id) {
+        if let Some((tenant, bytes, false)) = self.leave_queue(id) {
             self.free_place(tenant, bytes);
         }
     }
 
-    /// A waiting job stands in its tenant's queue no more. The scheduler is to be told by the caller.
+    /// A waiting job stands in its tenant's queue no more: whose it is, its bytes, and whether it is an attempt. The
+    /// scheduler is to be told by the caller.
     #[inline]
-    fn leave_queue(&mut self, id: JobId) {
+    fn leave_queue(&mut self, id: JobId) -> Option<(u32, u64, bool)> {
         let job = id.0.index();
-        let Some(record) = self.jobs.at(job) else { return };
-        let (index, cost) = (record.tenant, record.cost);
+        let &Record { tenant: index, cost, bytes, attempt, .. } = self.jobs.at(job)?;
         let before = self.load(index);
-        let units = u128::from(self.order.units(cost));
+        let after = before.minus(&self.backlog.load(self.order.units(cost)));
         self.deadlines.remove(&mut self.jobs, job);
-        let Some(tenant) = self.tenants.get_mut(index) else { return };
+        let tenant = self.tenants.get_mut(index)?;
         tenant.queue.remove(self.jobs.queue(), job);
-        tenant.backlog = tenant.backlog.saturating_sub(units);
-        self.backlog.change(&before, &self.load(index));
+        tenant.work = after.work;
+        self.backlog.change(&before, &after);
+        Some((index, bytes, attempt))
     }
 
     fn refuse_at(&mut self, now: Timestamp, job: u32, reason: Reason) -> Option<GateEvent> {

@@ -15,11 +15,12 @@
 //! times are constant, and never less for a greater p.
 //!
 //! **Constants.** [`NEWEST`], the weight of the newest time, is 1/8 as in the estimator of round-trip times of TCP
-//! (Jacobson 1988).
+//! (Jacobson 1988). Work is counted so that a quantum has at most [`QUANTUM_BITS`] bits, rounded up for each job: with a
+//! million units in a quantum, that is what a position can be off by where jobs cost less than a unit.
 //!
 //! **Work** O(levels in use) for an estimate, O(1) to keep. **Memory** 8 bytes for each job that may run.
 
-use core::num::NonZeroU64;
+use core::num::{NonZeroU32, NonZeroU64};
 use core::time::Duration;
 
 use super::capacity::Room;
@@ -30,6 +31,10 @@ use crate::time::Timestamp;
 
 /// Levels of tenants, by powers of two of the rounds they need; the last takes all that need more.
 const LEVELS: usize = 16;
+/// A quantum is kept with so many bits, so that sums of any number of jobs and weights fit in 64.
+const QUANTUM_BITS: u32 = 20;
+/// Work of one job is at most this: a job of more than 2¹¹ full quanta is reckoned as one of so many.
+const MOST_WORK: u64 = 1 << 31;
 /// 2³ = 8: the newest service time has a weight of 1/8.
 const NEWEST: u32 = 3;
 
@@ -37,61 +42,91 @@ const NEWEST: u32 = 3;
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(super) struct Load {
     pub(super) jobs: u64,
-    /// In the unit of the turns.
-    pub(super) work: u128,
-    /// What may be spent of it in a round.
-    pub(super) share: u128,
+    pub(super) work: u64,
+    pub(super) weight: u64,
 }
 
 impl Load {
-    /// The level of one tenant: the rounds it needs, rounded down to a power of two.
-    #[inline]
-    fn level(&self) -> usize {
-        let bits = self.share.leading_zeros().saturating_sub(self.work.leading_zeros());
-        num::index(bits).min(LEVELS.saturating_sub(1))
-    }
-
-    /// How many of its jobs are served in so many rounds, at most.
-    fn served_in(&self, rounds: u128) -> u64 {
-        let reach = self.share.saturating_mul(rounds);
-        if self.work <= reach {
-            return self.jobs;
-        }
-        // reach < work here, so the result is at most `jobs`.
-        num::narrow(num::div_ceil_wide(u128::from(self.jobs).saturating_mul(reach), self.work))
-    }
-
-    const fn plus(self, other: &Self) -> Self {
+    pub(super) const fn plus(self, other: &Self) -> Self {
         Self {
             jobs: self.jobs.saturating_add(other.jobs),
             work: self.work.saturating_add(other.work),
-            share: self.share.saturating_add(other.share),
+            weight: self.weight.saturating_add(other.weight),
         }
     }
 
-    const fn minus(self, other: &Self) -> Self {
+    pub(super) const fn minus(self, other: &Self) -> Self {
         Self {
             jobs: self.jobs.saturating_sub(other.jobs),
             work: self.work.saturating_sub(other.work),
-            share: self.share.saturating_sub(other.share),
+            weight: self.weight.saturating_sub(other.weight),
+        }
+    }
+
+    /// How many of its jobs are served while `reach` of work is.
+    #[inline]
+    fn served_in(&self, reach: u64) -> u64 {
+        match NonZeroU64::new(self.work) {
+            // reach < work here, so the result is at most `jobs`.
+            Some(work) if self.work > reach => {
+                num::narrow(num::div_ceil(num::product(self.jobs, reach), work))
+            }
+            _ => self.jobs,
         }
     }
 }
 
 /// What waits, by level.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct Backlog {
     levels: [Load; LEVELS],
     /// One bit for each level that is not empty.
     used: u32,
     jobs: u64,
+    /// Work that a weight of 1 is granted a round.
+    quantum: u64,
+    /// Cost is counted in units of two to this.
+    shift: u32,
 }
 
 impl Backlog {
+    /// Nothing waits. `quantum` is what a weight of 1 is granted a round, in the unit of the turns.
+    pub(super) const fn new(quantum: u64) -> Self {
+        let bits = u64::BITS.saturating_sub(quantum.leading_zeros());
+        let shift = bits.saturating_sub(QUANTUM_BITS);
+        let quantum = quantum.wrapping_shr(shift);
+        Self { levels: [Load { jobs: 0, work: 0, weight: 0 }; LEVELS], used: 0, jobs: 0, quantum, shift }
+    }
+
+    /// What one job adds to the load of its tenant, from its cost in the unit of the turns.
+    #[inline]
+    pub(super) fn load(&self, units: u64) -> Load {
+        let shifted = units.wrapping_shr(self.shift);
+        let rest = u64::from(shifted.wrapping_shl(self.shift) != units);
+        Load { jobs: 1, work: shifted.saturating_add(rest).min(MOST_WORK), weight: 0 }
+    }
+
+    /// The level of a tenant: the rounds it needs, as a power of two.
+    #[inline]
+    fn level(&self, load: &Load) -> usize {
+        let share = self.quantum.saturating_mul(load.weight);
+        let level = share.leading_zeros().saturating_sub(load.work.leading_zeros());
+        num::index(level).min(LEVELS.saturating_sub(1))
+    }
+
     /// A tenant's load has changed.
     #[inline]
     pub(super) fn change(&mut self, before: &Load, after: &Load) {
-        let (from, to) = (before.level(), after.level());
+        let (from, to) = (self.level(before), self.level(after));
+        self.jobs = self.jobs.saturating_sub(before.jobs).saturating_add(after.jobs);
+        if from == to
+            && before.jobs > 0
+            && after.jobs > 0
+            && let Some(level) = self.levels.get_mut(to)
+        {
+            *level = level.minus(before).plus(after);
+            return;
+        }
         if before.jobs > 0
             && let Some(level) = self.levels.get_mut(from)
         {
@@ -106,33 +141,37 @@ impl Backlog {
             *level = level.plus(after);
             self.used |= 1_u32.wrapping_shl(num::index_u32(to));
         }
-        self.jobs = self.jobs.saturating_sub(before.jobs).saturating_add(after.jobs);
     }
 
-    /// How many jobs start before a new one of `units`, of a tenant whose load is `own`.
+    /// How many jobs start before a new one of so many `units`, of a tenant whose load is `own`.
     #[inline]
     pub(super) fn ahead(&self, own: &Load, units: u64) -> u64 {
         if self.jobs == own.jobs {
             return own.jobs;
         }
-        let rounds = num::div_ceil_wide(own.work.saturating_add(u128::from(units)), own.share);
+        let share = NonZeroU64::new(self.quantum.saturating_mul(own.weight)).unwrap_or(NonZeroU64::MIN);
+        let work = own.work.saturating_add(self.load(units).work);
+        // A job without cost is served in the first round too.
+        let rounds = num::narrow(num::div_ceil(num::widen(work), share)).max(1);
+        let granted = self.quantum.saturating_mul(rounds);
+        let own_level = if own.jobs > 0 { self.level(own) } else { LEVELS };
         let mut ahead = own.jobs;
         let mut used = self.used;
         while used != 0 {
             let index = num::index(used.trailing_zeros());
             used &= used.wrapping_sub(1);
             let Some(mut level) = self.levels.get(index).copied() else { continue };
-            if own.jobs > 0 && own.level() == index {
+            if index == own_level {
                 level = level.minus(own);
             }
-            ahead = ahead.saturating_add(level.served_in(rounds));
+            ahead = ahead.saturating_add(level.served_in(granted.saturating_mul(level.weight)));
         }
         ahead
     }
 
     /// Asserts that the levels hold exactly these loads.
     pub(super) fn check(&self, loads: impl Iterator<Item = Load>) {
-        let mut fresh = Self::default();
+        let mut fresh = Self { levels: [Load::default(); LEVELS], used: 0, jobs: 0, ..*self };
         for load in loads {
             fresh.change(&Load::default(), &load);
         }
@@ -194,20 +233,21 @@ impl<S: Storage> Service<S> {
         self.mean_ns.map(Duration::from_nanos)
     }
 
-    /// How long a job with so many ahead will wait; `None` while nothing is known, or if nothing can start.
+    /// How long a job with so many ahead will wait, nanoseconds; `None` while nothing is known, or if nothing can start.
     #[inline]
-    pub(super) fn wait(&self, now: Timestamp, room: Room, ahead: u64) -> Option<Duration> {
-        let Some(ends) = ahead.checked_sub(room.free) else { return Some(Duration::ZERO) };
+    pub(super) fn wait_ns(&self, now: Timestamp, room: Room, ahead: u64) -> Option<u64> {
+        let Some(ends) = ahead.checked_sub(room.free) else { return Some(0) };
         let mean_ns = self.mean_ns?;
-        let running = num::from_u32(self.len);
-        let busy = running.saturating_add(room.free);
+        let busy = num::from_u32(self.len).saturating_add(room.free);
         // Where the limit was lowered, the first ends make no room.
         let surplus = busy.saturating_sub(room.total);
-        let slots = NonZeroU64::new(busy.min(room.total))?;
-        let (waves, place) = (ends / slots, (ends % slots).saturating_add(surplus));
-        let start = if place < running { self.start(num::low_u32(place)) } else { now };
-        let rest = start.saturating_add(Duration::from_nanos(mean_ns)).saturating_since(now);
-        Some(rest.saturating_add(Duration::from_nanos(waves.saturating_mul(mean_ns))))
+        // Both are numbers of jobs, for which 32 bits are enough.
+        let slots = NonZeroU32::new(num::clamp_u32(busy.min(room.total)))?;
+        let ends = num::clamp_u32(ends);
+        let (waves, place) = (ends / slots, num::from_u32(ends % slots).saturating_add(surplus));
+        let start = if place < num::from_u32(self.len) { self.start(num::low_u32(place)) } else { now };
+        let rest = start.as_nanos().saturating_add(mean_ns).saturating_sub(now.as_nanos());
+        Some(rest.saturating_add(num::from_u32(waves).saturating_mul(mean_ns)))
     }
 
     fn start(&self, number: u32) -> Timestamp {

@@ -114,7 +114,6 @@ impl JobId {
 
 /// A job that was accepted into the queue.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-#[must_use = "a displaced job has to be told"]
 pub struct Queued {
     /// The job.
     pub job: JobId,

@@ -97,7 +97,8 @@ impl<S: Storage> Order<S> {
         let id = TenantId::new(tenant);
         match self {
             Self::Deficit(drr) => {
-                drr.debt(id).unwrap_or(0) < self.share(tenant).saturating_mul(u128::from(turns))
+                let share = num::product(drr.quantum(), num::from_u32(self.weight(tenant)));
+                drr.debt(id).unwrap_or(0) < share.saturating_mul(u128::from(turns))
             }
             Self::Smooth { swrr, .. } => swrr.turns_ahead(id).unwrap_or(0) < turns,
         }
@@ -189,20 +190,12 @@ impl<S: Storage> Order<S> {
         }
     }
 
-    /// What a tenant may spend in a round, in the unit of the turns.
-    #[inline]
-    pub(super) fn share(&self, tenant: u32) -> u128 {
-        self.share_of(self.weight(tenant))
-    }
-
-    /// What a tenant of this weight may spend in a round.
-    #[inline]
-    pub(super) const fn share_of(&self, weight: u32) -> u128 {
-        let quantum = match self {
+    /// What a weight of 1 is granted a round, in the unit of the turns.
+    pub(super) const fn quantum(&self) -> u64 {
+        match self {
             Self::Deficit(drr) => drr.quantum(),
             Self::Smooth { .. } => 1,
-        };
-        num::product(quantum, num::from_u32(weight))
+        }
     }
 
     pub(super) fn check(&self) {

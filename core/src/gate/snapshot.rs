@@ -4,6 +4,7 @@ use core::time::Duration;
 
 use super::job::TenantKey;
 use crate::error::Reason;
+use crate::num;
 
 /// What has happened since the gate was made.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -24,10 +25,8 @@ pub struct Counts {
     pub cancelled: u64,
     /// Completions and other calls for jobs that were over or in another state; nothing was changed.
     pub stale: u64,
-    /// Longest wait of a job that was started.
-    pub longest_wait: Duration,
-    /// Waits of all jobs that were started, together.
-    pub total_wait: Duration,
+    longest_wait_ns: u64,
+    total_wait_ns: u128,
     pub(super) refused: [u64; Reason::ALL.len()],
 }
 
@@ -42,6 +41,27 @@ impl Counts {
     #[must_use]
     pub fn total_refused(&self) -> u64 {
         self.refused.iter().fold(0, |sum, &count| sum.saturating_add(count))
+    }
+
+    /// Longest wait of a job that was started.
+    #[must_use]
+    pub const fn longest_wait(&self) -> Duration {
+        Duration::from_nanos(self.longest_wait_ns)
+    }
+
+    /// Mean wait of the jobs that were started; zero before the first.
+    #[must_use]
+    pub fn mean_wait(&self) -> Duration {
+        let mean = self.total_wait_ns.checked_div(u128::from(self.started));
+        Duration::from_nanos(num::narrow(mean.unwrap_or(0)))
+    }
+
+    #[inline]
+    pub(super) fn start(&mut self, passed: bool, waited_ns: u64) {
+        self.started = self.started.saturating_add(1);
+        self.passed = self.passed.saturating_add(u64::from(passed));
+        self.longest_wait_ns = self.longest_wait_ns.max(waited_ns);
+        self.total_wait_ns = self.total_wait_ns.saturating_add(u128::from(waited_ns));
     }
 
     pub(super) fn refuse(&mut self, reason: Reason) {

@@ -19,7 +19,13 @@ use crate::time::Timestamp;
 #[derive(Clone, Copy, Debug)]
 struct Outlook {
     position: u64,
-    wait: Option<Duration>,
+    wait_ns: Option<u64>,
+}
+
+impl Outlook {
+    fn wait(&self) -> Option<Duration> {
+        self.wait_ns.map(Duration::from_nanos)
+    }
 }
 
 impl<S: Storage, C: Capacity, O: Observer> Gate<S, C, O> {
@@ -66,7 +72,7 @@ impl<S: Storage, C: Capacity, O: Observer> Gate<S, C, O> {
         let (tenant, position) = (job.tenant, outlook.position);
         self.observer.on_event(Event::JobQueued { tenant, cost, bytes: job.bytes, position });
         self.debug_check();
-        Ok(Queued { job: id, position, estimated_wait: outlook.wait, displaced })
+        Ok(Queued { job: id, position, estimated_wait: outlook.wait(), displaced })
     }
 
     /// Starts a job now, past the queue's bounds, if there is room and nobody who is ready waits; else refuses it. A
@@ -156,16 +162,16 @@ impl<S: Storage, C: Capacity, O: Observer> Gate<S, C, O> {
     fn load_of(&self, known: Option<u32>) -> Load {
         match known {
             Some(index) => self.load(index),
-            None => Load { share: self.order.share_of(self.settings.default_weight), ..Load::default() },
+            None => Load { weight: num::from_u32(self.settings.default_weight), ..Load::default() },
         }
     }
 
     #[inline]
     fn outlook(&self, now: Timestamp, job: &Job<C::Weight>, own: &Load, cost: u64) -> Outlook {
         let position = self.backlog.ahead(own, self.order.units(cost));
-        let not_ready = job.ready_at.map_or(Duration::ZERO, |at| at.saturating_since(now));
-        let wait = self.service.wait(now, self.room(job), position);
-        Outlook { position, wait: wait.map(|wait| wait.max(not_ready)) }
+        let not_ready_ns = job.ready_at.map_or(0, |at| at.as_nanos().saturating_sub(now.as_nanos()));
+        let wait_ns = self.service.wait_ns(now, self.room(job), position);
+        Outlook { position, wait_ns: wait_ns.map(|wait_ns| wait_ns.max(not_ready_ns)) }
     }
 
     /// How many jobs like this one fit, by every bound on what runs.
@@ -225,10 +231,9 @@ impl<S: Storage, C: Capacity, O: Observer> Gate<S, C, O> {
         outlook: &Outlook,
     ) -> Result<(), Reason> {
         let too_late = |at: Timestamp| deadline != Timestamp::MAX && at >= deadline;
-        let estimated = outlook.wait.filter(|_| self.settings.refuse_early);
-        if job.ready_at.is_some_and(too_late)
-            || estimated.is_some_and(|wait| too_late(now.saturating_add(wait)))
-        {
+        let starts = |wait_ns: u64| Timestamp::from_nanos(now.as_nanos().saturating_add(wait_ns));
+        let estimated = outlook.wait_ns.filter(|_| self.settings.refuse_early).map(starts);
+        if job.ready_at.is_some_and(too_late) || estimated.is_some_and(too_late) {
             return Err(Reason::WaitExceedsBudget);
         }
         Ok(())
@@ -293,7 +298,7 @@ impl<S: Storage, C: Capacity, O: Observer> Gate<S, C, O> {
         self.counts.refuse(reason);
         self.observer.on_event(Event::JobRefused { tenant, reason, waited: Duration::ZERO });
         self.debug_check();
-        Rejected { reason, position: outlook.position, estimated_wait: outlook.wait }
+        Rejected { reason, position: outlook.position, estimated_wait: outlook.wait() }
     }
 
     fn reject_start(
@@ -325,16 +330,16 @@ impl<S: Storage, C: Capacity, O: Observer> Gate<S, C, O> {
         let job = id.0.index();
         let Some(cost) = self.jobs.at(job).map(|record| record.cost) else { return };
         let before = self.load(index);
-        let units = u128::from(self.order.units(cost));
+        let after = before.plus(&self.backlog.load(self.order.units(cost)));
         let Some(tenant) = self.tenants.get_mut(index) else { return };
         if at_head {
             tenant.queue.push_front(self.jobs.queue(), job);
         } else {
             tenant.queue.push_back(self.jobs.queue(), job);
         }
-        tenant.backlog = tenant.backlog.saturating_add(units);
+        tenant.work = after.work;
         let news = at_head || tenant.queue.head() == job || self.settings.newest_first_after.is_some();
-        self.backlog.change(&before, &self.load(index));
+        self.backlog.change(&before, &after);
         self.deadlines.insert(&mut self.jobs, job);
         if news {
             self.refresh(index);

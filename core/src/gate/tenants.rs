@@ -49,8 +49,8 @@ pub(super) struct Tenant {
     pub(super) places: u32,
     /// Bytes of these.
     pub(super) bytes: u64,
-    /// What waits, in the scheduler's unit.
-    pub(super) backlog: u128,
+    /// What waits, as the [estimate](super::estimate) counts it.
+    pub(super) work: u64,
     /// Jobs started and not ended.
     pub(super) active: u32,
     pub(super) standing: Standing,
@@ -72,7 +72,7 @@ impl Tenant {
             ready_at: Timestamp::ZERO,
             places: 0,
             bytes: 0,
-            backlog: 0,
+            work: 0,
             active: 0,
             standing: Standing::default(),
             idle_since: Timestamp::ZERO,

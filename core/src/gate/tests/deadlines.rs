@@ -12,7 +12,7 @@ fn the_small_fixed_test_of_the_seed() {
 
     let mut started = 4;
     for at in [100, 200] {
-        for job in running.drain(..).collect::<Vec<_>>() {
+        for job in core::mem::take(&mut running) {
             done(&mut gate, at, job);
         }
         running = starts(&mut gate, at);

@@ -42,7 +42,7 @@
 //!
 //! **Estimates.** Each job is told how many are expected to start before it and how long that will take; with
 //! [`refuse_early`](Settings::refuse_early), one that cannot make it is refused at once. How it is reckoned, and when it
-//! is exact: `gate/estimate.rs`.
+//! is exact: [`estimate`].
 //!
 //! **Attempts.** A job may have to ask somebody else once its turn has come, a rate limiter say, and be told "not yet".
 //! Such a job is an [`attempt`](Job::attempt): it keeps its place in the queue while it asks, at most
@@ -67,14 +67,14 @@
 //! O(log jobs) + O(log tenants). [`Order::Smooth`] adds O(tenants with work) to a start. **Memory** fixed at
 //! construction: some 120 bytes a job, 280 bytes a tenant.
 
-mod capacity;
+pub mod capacity;
 mod check;
 mod codel;
 mod cost;
 mod deadline;
 mod dispatch;
 mod end;
-mod estimate;
+pub mod estimate;
 mod job;
 mod jobs;
 mod order;

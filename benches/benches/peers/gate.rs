@@ -83,7 +83,10 @@ fn case(name: &'static str, tenants: u32, max_wait: Option<Duration>) -> Case<'s
                 // It says that it is empty when it had to grant more credit.
                 loop {
                     match scheduler.try_dequeue() {
-                        DequeueResult::Task { task, .. } => break drop(black_box(task)),
+                        DequeueResult::Task { task, .. } => {
+                            black_box(task);
+                            break;
+                        }
                         DequeueResult::Empty => {}
                         DequeueResult::Closed => panic!("closed"),
                     }

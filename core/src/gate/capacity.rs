@@ -2,7 +2,7 @@
 //!
 //! A gate decides who is next; a capacity decides whether there is room. They are separate layers: however much credit
 //! a tenant has, nothing starts that does not fit. A capacity is anything with "try to take" and "give back": a plain
-//! [`Budget`], [`AtomicPermits`](crate::permit::AtomicPermits) shared with other threads, a pair of capacities that
+//! [`Budget`], [`AtomicPermits`] shared with other threads, a pair of capacities that
 //! are taken together or not at all, or a type of your own. Its limit may change at any moment.
 //!
 //! **Invariants** an implementation keeps: **C1** what [`try_take`](Capacity::try_take) granted is taken until

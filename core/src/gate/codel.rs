@@ -1,4 +1,4 @@
-//! Whether a tenant's queue stands or is only a burst: the state behind [`CoDel`](super::CoDel).
+//! Whether a tenant's queue stands or is only a burst: the state behind [`CoDel`].
 
 use super::settings::CoDel;
 use crate::num;

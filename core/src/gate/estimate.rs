@@ -2,7 +2,7 @@
 //!
 //! **Ahead.** Let a tenant have work b waiting (in cost units; in jobs where turns are counted), with a share Q of each
 //! round. A new job of cost c at the end of its queue is served in round r = ⌈(b + c)/Q⌉ from now; until then another
-//! tenant j is served min(bⱼ, r·Qⱼ). Summing that over all tenants would be a scan. So tenants are kept in [`LEVELS`]
+//! tenant j is served min(bⱼ, r·Qⱼ). Summing that over all tenants would be a scan. So tenants are kept in 16
 //! levels by the number of rounds they need, a power of two each, with sums of jobs, work and shares; a level is
 //! reckoned as one tenant, min(Σbⱼ, r·ΣQⱼ). Exact where all tenants of a level need more rounds than r, or all fewer,
 //! or all the same; else too many, by less than the level's own work. Within its last round a tenant's place is not
@@ -14,8 +14,8 @@
 //! moving mean of measured times; starts are kept in the order in which jobs of equal length end. Exact while service
 //! times are constant, and never less for a greater p.
 //!
-//! **Constants.** [`NEWEST`], the weight of the newest time, is 1/8 as in the estimator of round-trip times of TCP
-//! (Jacobson 1988). Work is counted so that a quantum has at most [`QUANTUM_BITS`] bits, rounded up for each job: with a
+//! **Constants.** The weight of the newest time is 1/8 as in the estimator of round-trip times of TCP
+//! (Jacobson 1988). Work is counted so that a quantum has at most 20 bits, rounded up for each job: with a
 //! million units in a quantum, that is what a position can be off by where jobs cost less than a unit.
 //!
 //! **Work** O(levels in use) for an estimate, O(1) to keep. **Memory** 8 bytes for each job that may run.

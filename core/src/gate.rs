@@ -116,7 +116,7 @@ use tenants::{Kind, Tenants};
 /// use tollgate::gate::{Budget, Completion, Gate, GateEvent, Job, Settings};
 /// use tollgate::slots::Inline;
 ///
-/// let at = |ms| Timestamp::from_nanos(ms * 1_000_000);
+/// let at = |ms: u64| Timestamp::from_nanos(ms * 1_000_000);
 /// // Four at once, up to sixteen waiting.
 /// let settings = Settings {
 ///     max_queued: 8,

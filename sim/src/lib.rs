@@ -31,6 +31,7 @@ pub mod report;
 pub mod rng;
 pub mod scenario;
 pub mod server;
+pub mod shares;
 pub mod trace;
 pub mod workload;
 

@@ -135,14 +135,21 @@ pub struct Arrivals {
     duration_s: f64,
     /// Expected count up to the last arrival: the sum of the exponentials so far, divided by the base rate.
     reached: f64,
-    rng: ChaCha8Rng,
+    /// `None` for arrivals that come evenly.
+    rng: Option<ChaCha8Rng>,
 }
 
 impl Arrivals {
     /// `base_per_s` arrivals a second at multiple 1, for `duration_s` seconds.
     #[must_use]
     pub const fn new(law: Law, base_per_s: f64, duration_s: f64, rng: ChaCha8Rng) -> Self {
-        Self { law, base_per_s, duration_s, reached: 0.0, rng }
+        Self { law, base_per_s, duration_s, reached: 0.0, rng: Some(rng) }
+    }
+
+    /// The same without chance: the n-th comes where n − ½ are expected, so the first after half a gap.
+    #[must_use]
+    pub const fn evenly(law: Law, base_per_s: f64, duration_s: f64) -> Self {
+        Self { law, base_per_s, duration_s, reached: -0.5 / base_per_s, rng: None }
     }
 }
 
@@ -152,7 +159,7 @@ impl Iterator for Arrivals {
 
     #[inline]
     fn next(&mut self) -> Option<u64> {
-        let step: f64 = self.rng.sample(Exp1);
+        let step: f64 = self.rng.as_mut().map_or(1.0, |rng| rng.sample(Exp1));
         self.reached += step / self.base_per_s;
         let at_s = self.law.reached(self.reached, self.duration_s);
         (at_s < self.duration_s).then(|| num::nanos(at_s))
@@ -203,6 +210,16 @@ mod tests {
         assert_count(burst, 10.0 * 2.0 * 300.0);
         assert_count(between(&times, 0.0, 100.0) - burst, 10.0 * 8.0 * 50.0);
         assert!((law.mean_multiple(100.0) - 1.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn arrivals_without_chance_come_evenly_from_half_a_gap_on() {
+        let times: Vec<u64> = Arrivals::evenly(Law::Poisson, 4.0, 1.0).collect();
+        assert_eq!(times, [125_000_000, 375_000_000, 625_000_000, 875_000_000]);
+        let ramp: Vec<f64> =
+            Arrivals::evenly(Law::Ramp { from: 0.0, to: 2.0 }, 1.0, 4.0).map(num::seconds).collect();
+        let expected = [0.5_f64, 1.5, 2.5, 3.5].map(|count| (4.0 * count).sqrt());
+        assert!(ramp.iter().zip(expected).all(|(at, expected)| (at - expected).abs() < 1e-6), "{ramp:?}");
     }
 
     #[test]

@@ -28,8 +28,29 @@ pub(crate) enum Command {
     /// The server has slots and a FIFO queue, slows down past a knee (universal scalability law), and works on for
     /// clients that have given up. Same seed, same bytes out.
     Compare(Box<Compare>),
-    /// Measures the simulator itself: events a second on one core.
+    /// Runs a plan: one experiment with the gate, as a file, held to its ranges and to the rules no plan can relax.
+    Run(Run),
+    /// Measures the simulator itself: events a second on one core, and jobs a second through the gate.
     Bench(Bench),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Run {
+    /// The plan, a TOML file.
+    #[arg(value_name = "PLAN", required_unless_present = "all", conflicts_with = "all")]
+    pub(crate) plan: Option<PathBuf>,
+    /// Runs every plan of a directory [default: sim/plans here or in a directory above].
+    #[arg(long, value_name = "DIR", num_args = 0..=1)]
+    pub(crate) all: Option<Option<PathBuf>>,
+    /// Takes what the run shows as the snapshot beside the plan. The plan has to say why: `accepted = "…"`.
+    #[arg(long)]
+    pub(crate) accept: bool,
+    /// Draw service by tenant, queue and capacity over time.
+    #[arg(long, value_name = "FILE", conflicts_with = "all")]
+    pub(crate) svg: Option<PathBuf>,
+    /// Write everything as JSON.
+    #[arg(long, value_name = "FILE", conflicts_with = "all")]
+    pub(crate) json: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

@@ -12,6 +12,16 @@
 //!                            └────── outcome ───────┘──▶ recorder ─▶ table, CSV, JSON, SVG
 //! ```
 //!
+//! The second question: *who gets what, and does it hold?* A [`plan`] is one experiment with the gate as a file: loads by
+//! tenant, a server, and the ranges in which the figures have to be. It is run under a judge who holds every event of
+//! every plan to rules that no plan can relax.
+//!
+//! ```text
+//! plan ──loads──▶ gate (queues by tenant, order, budget) ──starts──▶ jobs that take their time
+//!                   ▲            │ refusals                            │ completions
+//!                   └────────────┴───────────▶ ledger, judge ◀─────────┘──▶ figures, ranges, snapshot
+//! ```
+//!
 //! **Same seed, same bytes.** One thread, integer time in nanoseconds, ties broken by rule, one random stream for
 //! each source of chance (so that no policy can shift the luck of another), and the same requests with the same
 //! luck for every policy.
@@ -23,16 +33,25 @@ mod calendar;
 pub mod compare;
 mod engine;
 pub mod error;
+pub mod findings;
+mod judge;
 pub mod measure;
 mod num;
 pub mod oracle;
+pub mod plan;
+mod play;
 pub mod policy;
+pub mod replay;
 pub mod report;
 pub mod rng;
 pub mod scenario;
 pub mod server;
+pub mod shares;
+pub mod suite;
 pub mod trace;
 pub mod workload;
 
 pub use error::SimError;
+pub use judge::Violation;
+pub use plan::PlanError;
 pub use trace::Trace;

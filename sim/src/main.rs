@@ -4,6 +4,7 @@
 
 mod bench;
 mod cli;
+mod run;
 
 use core::time::Duration;
 use std::fs;
@@ -14,9 +15,9 @@ use std::process::ExitCode;
 use anyhow::Context;
 use clap::Parser;
 use indicatif::{ProgressBar, ProgressStyle};
-use tollgate_sim::SimError;
 use tollgate_sim::compare::compare;
 use tollgate_sim::report::{Summary, chart, table, text};
+use tollgate_sim::{PlanError, SimError};
 
 use crate::cli::{Cli, Command, Compare};
 
@@ -24,16 +25,19 @@ use crate::cli::{Cli, Command, Compare};
 const WORTH_A_BAR: Duration = Duration::from_millis(500);
 
 fn main() -> ExitCode {
+    let done = |()| ExitCode::SUCCESS;
     let result = match Cli::parse().command {
-        Command::Compare(asked) => run_compare(&asked),
-        Command::Bench(asked) => bench::run(&asked),
+        Command::Compare(asked) => run_compare(&asked).map(done),
+        Command::Run(asked) => run::run(&asked),
+        Command::Bench(asked) => bench::run(&asked).map(done),
     };
     match result {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(error) => {
             eprintln!("error: {error:#}");
             // As for a mistake on the command line, which clap answers: 2 is "mend the input".
-            ExitCode::from(if error.is::<SimError>() { 2 } else { 1 })
+            let input = error.is::<SimError>() || error.is::<PlanError>();
+            ExitCode::from(if input { 2 } else { 1 })
         }
     }
 }
@@ -41,7 +45,7 @@ fn main() -> ExitCode {
 fn run_compare(asked: &Compare) -> anyhow::Result<()> {
     let kinds = asked.kinds();
     let scenario = asked.setup()?.resolve()?;
-    let bar = progress_bar();
+    let bar = progress_bar("{bar:40} {pos} of about {len} runs, {elapsed}");
     let comparison = compare(&scenario, &kinds, |done, expected| {
         if bar.elapsed() >= WORTH_A_BAR {
             bar.set_length(expected);
@@ -70,12 +74,12 @@ fn run_compare(asked: &Compare) -> anyhow::Result<()> {
 }
 
 /// On the terminal of whoever waits, and nowhere else.
-fn progress_bar() -> ProgressBar {
+fn progress_bar(template: &str) -> ProgressBar {
     if !io::stderr().is_terminal() {
         return ProgressBar::hidden();
     }
     let bar = ProgressBar::new(1);
-    if let Ok(style) = ProgressStyle::with_template("{bar:40} {pos} of about {len} runs, {elapsed}") {
+    if let Ok(style) = ProgressStyle::with_template(template) {
         bar.set_style(style);
     }
     bar

@@ -54,3 +54,16 @@ pub(crate) const fn count(value: usize) -> u64 {
 pub(crate) const fn index_u32(value: usize) -> u32 {
     if value as u64 > u32::MAX as u64 { u32::MAX } else { value as u32 }
 }
+
+/// The value, or `u64::MAX` where it does not fit.
+#[inline]
+pub(crate) const fn narrow(value: u128) -> u64 {
+    if value > u64::MAX as u128 { u64::MAX } else { value as u64 }
+}
+
+/// The index of the quantile `per_mille` of `count` values in order: the least one that at least so many thousandths of
+/// them do not exceed.
+#[inline]
+pub(crate) const fn quantile_index(count: usize, per_mille: usize) -> usize {
+    count.saturating_mul(per_mille).div_ceil(1000).saturating_sub(1)
+}

@@ -19,6 +19,10 @@ pub enum Source {
     Costs,
     /// How the service time of one request strays from its cost.
     Noise,
+    /// When jobs of one load of a plan come.
+    LoadArrivals(u32),
+    /// What jobs of one load of a plan are like.
+    LoadJobs(u32),
 }
 
 /// The stream of `source` under `seed`.
@@ -29,6 +33,8 @@ pub fn stream(seed: u64, source: Source) -> ChaCha8Rng {
         Source::Arrivals => 1,
         Source::Costs => 2,
         Source::Noise => 3,
+        Source::LoadArrivals(load) => 16 + 2 * u64::from(load),
+        Source::LoadJobs(load) => 17 + 2 * u64::from(load),
     });
     rng
 }
@@ -50,6 +56,9 @@ mod tests {
             stream(1, Source::Arrivals).next_u64(),
             stream(1, Source::Costs).next_u64(),
             stream(1, Source::Noise).next_u64(),
+            stream(1, Source::LoadArrivals(0)).next_u64(),
+            stream(1, Source::LoadJobs(0)).next_u64(),
+            stream(1, Source::LoadArrivals(1)).next_u64(),
             stream(2, Source::Arrivals).next_u64(),
         ];
         for (i, first) in firsts.iter().enumerate() {

@@ -109,6 +109,8 @@ pub struct Trace {
     pub out_of_order: u64,
     /// How many tenants it names; 0 where it has no such column.
     pub tenants: u32,
+    /// What it calls them, by number.
+    pub tenant_names: Vec<String>,
 }
 
 /// Why a trace cannot be used.
@@ -251,6 +253,7 @@ impl Parser {
 struct Rows {
     records: Vec<Record>,
     tenants: HashMap<String, u32>,
+    names: Vec<String>,
     latest_ns: u64,
     out_of_order: u64,
 }
@@ -262,6 +265,7 @@ impl Rows {
         }
         let dense = u32::try_from(self.tenants.len()).unwrap_or(u32::MAX);
         self.tenants.insert(name.to_owned(), dense);
+        self.names.push(name.to_owned());
         dense
     }
 
@@ -288,6 +292,7 @@ impl Rows {
             records: self.records,
             out_of_order: self.out_of_order,
             tenants: u32::try_from(self.tenants.len()).unwrap_or(u32::MAX),
+            tenant_names: self.names,
         }
     }
 }

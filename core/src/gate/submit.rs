@@ -43,8 +43,8 @@ impl<S: Storage, C: Capacity, O: Observer> Gate<S, C, O> {
         let cost = self.cost(job.cost);
         let own = self.load_of(known);
         let outlook = self.outlook(now, &job, &own, cost.unwrap_or(0));
-        let admitted = cost.ok_or(Reason::UnknownClass).and_then(|cost| {
-            self.check_open()?;
+        let admitted = self.check_open().and_then(|()| {
+            let cost = cost.ok_or(Reason::UnknownClass)?;
             self.check_possible(now, &job, deadline)?;
             self.check_wait(now, &job, deadline, &outlook)?;
             let victim = self.check_places(known, job.bytes)?;
@@ -85,8 +85,8 @@ impl<S: Storage, C: Capacity, O: Observer> Gate<S, C, O> {
         let known = self.tenants.find(job.tenant);
         let deadline = self.deadline(now, &job);
         let cost = self.cost(job.cost);
-        let started = cost.ok_or(Reason::UnknownClass).and_then(|cost| {
-            self.check_open()?;
+        let started = self.check_open().and_then(|()| {
+            let cost = cost.ok_or(Reason::UnknownClass)?;
             self.check_possible(now, &job, deadline)?;
             let queue =
                 known.and_then(|index| self.tenants.get(index)).map_or(0, |tenant| tenant.queue.len());

@@ -76,7 +76,7 @@ impl<S: Storage, C: Capacity, O: Observer> Gate<S, C, O> {
     }
 
     /// Starts a job now, past the queue's bounds, if there is room and nobody who is ready waits; else refuses it. A
-    /// gate in front of which nobody may wait is this call alone. O(1).
+    /// gate in front of which nobody may wait is this call alone. O(1), or O(log n) where others have become ready.
     ///
     /// # Errors
     /// As [`submit`](Self::submit), and `NoPermits` if it cannot start now. Nothing is changed.
@@ -88,6 +88,7 @@ impl<S: Storage, C: Capacity, O: Observer> Gate<S, C, O> {
         let started = self.check_open().and_then(|()| {
             let cost = cost.ok_or(Reason::UnknownClass)?;
             self.check_possible(now, &job, deadline)?;
+            self.wake_ready(now);
             let queue =
                 known.and_then(|index| self.tenants.get(index)).map_or(0, |tenant| tenant.queue.len());
             if !self.order.is_empty() || queue > 0 || job.ready_at.is_some_and(|at| at > now) {

@@ -190,3 +190,11 @@ fn starting_at_once_needs_room_and_that_nobody_waits() {
     );
     assert!(gate.try_start(ms(5), Job::new(4)).is_ok(), "nobody who is ready waits");
 }
+
+#[test]
+fn a_job_that_has_become_ready_comes_first_even_before_the_next_poll() {
+    let mut gate = gate(1, settings());
+    let waiting = submit(&mut gate, 0, Job { ready_at: Some(ms(5)), ..Job::new(1) });
+    assert_eq!(gate.try_start(ms(5), Job::new(2)).unwrap_err().reason, Reason::NoPermits);
+    assert_eq!(starts(&mut gate, 5), [waiting]);
+}

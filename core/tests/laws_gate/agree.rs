@@ -44,12 +44,13 @@ impl<S: Storage, C: Limited> Pair<S, C> {
             (got.retried, expected.retried),
             (got.cancelled, expected.cancelled),
             (got.stale, expected.stale),
-            (nanos(got.longest_wait), expected.longest_wait),
+            (nanos(got.longest_wait()), expected.longest_wait),
         ];
         for (number, (got, expected)) in counts.into_iter().enumerate() {
             prop_assert_eq!(got, expected, "count {}", number);
         }
-        prop_assert_eq!(got.total_wait.as_nanos(), expected.total_wait);
+        let mean = expected.total_wait.checked_div(u128::from(expected.started));
+        prop_assert_eq!(got.mean_wait().as_nanos(), mean.unwrap_or(0));
         let expected = oracle.tenants();
         let oldest = expected.iter().filter_map(|tenant| tenant.oldest_wait).max();
         prop_assert_eq!(seen.oldest_wait.map(nanos), oldest);

@@ -17,15 +17,19 @@ impl Gate {
         Told { position, wait: self.wait(now, job, position).map(|wait| wait.max(not_ready)) }
     }
 
+    /// The quantum of a weight of 1, and what a cost adds to the work of its tenant: both in units of a power of two in
+    /// which the quantum has at most 20 bits, work rounded up and at most 2³¹ a job.
+    fn work(&self, cost: u64) -> (u128, u128) {
+        let Order::Deficit(quantum) = self.rules.order else { return (1, 1) };
+        let unit = 1_u64 << (u64::BITS - quantum.leading_zeros()).saturating_sub(20);
+        (u128::from(quantum / unit), u128::from(cost.div_ceil(unit).min(1 << 31)))
+    }
+
     fn load(&self, place: Option<usize>, weight: u32) -> Load {
         let waiting = self.jobs.iter().filter(|job| job.running.is_none() && Some(job.place) == place);
-        let (quantum, smooth) = match self.rules.order {
-            Order::Deficit(quantum) => (quantum, false),
-            Order::Smooth => (1, true),
-        };
-        let costs = waiting.map(|job| if smooth { 1 } else { u128::from(job.cost) });
-        let (jobs, work) = costs.fold((0, 0), |(jobs, work), cost| (jobs + 1, work + cost));
-        (jobs, work, u128::from(quantum) * u128::from(weight))
+        let work = waiting.map(|job| self.work(job.cost).1);
+        let (jobs, work) = work.fold((0, 0), |(jobs, sum), work| (jobs + 1, sum + work));
+        (jobs, work, self.work(0).0 * u128::from(weight))
     }
 
     /// In the rounds until it is served, each level of the others is served its share of them.
@@ -33,12 +37,11 @@ impl Gate {
         let own = self.known(job.tenant).map(|tenant| tenant.place);
         let weight = own.map_or(self.rules.default_weight, |place| self.turns.weight(place));
         let (own_jobs, own_work, own_share) = self.load(own, weight);
-        let units = match (self.rules.order, job.cost) {
-            (Order::Smooth, _) => 1,
-            (Order::Deficit(_), Cost::Units(units)) => units,
-            (Order::Deficit(_), Cost::Class(class)) => self.estimated_cost(class).unwrap_or(0),
+        let cost = match job.cost {
+            Cost::Units(units) => units,
+            Cost::Class(class) => self.estimated_cost(class).unwrap_or(0),
         };
-        let rounds = (own_work + u128::from(units)).div_ceil(own_share);
+        let rounds = (own_work + self.work(cost).1).div_ceil(own_share).max(1);
         let mut levels: BTreeMap<u32, Load> = BTreeMap::new();
         for tenant in self.tenants.iter().filter(|tenant| Some(tenant.place) != own) {
             let (jobs, work, share) = self.load(Some(tenant.place), self.turns.weight(tenant.place));
@@ -47,7 +50,7 @@ impl Gate {
             *level = (level.0 + jobs, level.1 + work, level.2 + share * u128::from(jobs > 0));
         }
         let served = levels.values().map(|&(jobs, work, share)| {
-            let reach = share.saturating_mul(rounds);
+            let reach = share * rounds;
             if work <= reach { jobs } else { (jobs * reach).div_ceil(work) }
         });
         u64::try_from(own_jobs + served.sum::<u128>()).expect("few jobs")

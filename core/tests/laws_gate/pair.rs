@@ -79,7 +79,7 @@ impl<S: Storage, C: Limited> Pair<S, C> {
             }
             GateOp::PollAll(ref reactions) => self.poll_all(reactions)?,
             GateOp::Complete(which, ending) => {
-                self.on(which, |pair, number| pair.complete(number, ending))?
+                self.on(which, |pair, number| pair.complete(number, ending))?;
             }
             GateOp::Confirm(which) => self.on(which, Self::confirm)?,
             GateOp::Retry(which, when) => self.on(which, |pair, number| pair.retry(number, when))?,

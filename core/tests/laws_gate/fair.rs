@@ -5,7 +5,7 @@ use tollgate::Timestamp;
 use tollgate::gate::{Budget, Completion, Cost, Gate, GateEvent, Job, JobId, Order, Settings, TenantKey};
 use tollgate::slots::Heap;
 use tollgate_model::fairness::{Service, Share, unfair_interval};
-use tollgate_model::ops::gate::{self as ops, Scale};
+use tollgate_model::ops::gate::{self as ops, Kind, Scale};
 
 use crate::common::{at, cases};
 use crate::pair::Pair;
@@ -100,9 +100,9 @@ proptest! {
     /// In any state: each further job of a tenant is told of at least as many ahead and as long a wait.
     #[test]
     fn positions_and_waits_never_fall_along_a_queue(
-        rules in ops::rules(false),
-        limit in 1..=6_u64,
-        run in ops::run(Scale::Small, 50),
+        rules in ops::rules(Kind::Busy),
+        limit in ops::limit(Scale::Small),
+        run in ops::run(Scale::Busy, 50),
         job in ops::job(Scale::Small),
     ) {
         let mut pair = Pair::<Heap>::new(rules, limit);

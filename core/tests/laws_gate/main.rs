@@ -19,7 +19,7 @@ use tollgate::permit::AtomicPermits;
 use tollgate::slots::{Heap, Inline, Storage};
 use tollgate_model::gate::Rules;
 use tollgate_model::ops::Step;
-use tollgate_model::ops::gate::{self as ops, GateOp, Scale};
+use tollgate_model::ops::gate::{self as ops, GateOp, Kind, Scale};
 use translate::Limited;
 
 type Run = Vec<(Step, GateOp)>;
@@ -37,17 +37,27 @@ proptest! {
     /// I1 to I7, under both orders, strict and with backfill, with tables of one to four tenants for six.
     #[test]
     fn every_decision_is_that_of_naive_lists_and_every_job_ends_exactly_once(
-        rules in ops::rules(false),
-        limit in 0..=6_u64,
+        rules in ops::rules(Kind::Any),
+        limit in ops::limit(Scale::Small),
         run in ops::run(Scale::Small, 100),
+    ) {
+        agree::<Heap, Budget>(rules, limit, &run)?;
+    }
+
+    /// Long queues and mostly backfill: who passes whom, how often, and on whose account.
+    #[test]
+    fn a_gate_under_load_starts_whose_turn_it_is_or_one_that_may_pass_it(
+        rules in ops::rules(Kind::Busy),
+        limit in ops::limit(Scale::Busy),
+        run in ops::run(Scale::Busy, 90),
     ) {
         agree::<Heap, Budget>(rules, limit, &run)?;
     }
 
     #[test]
     fn newest_first_starts_only_what_is_next_and_fits(
-        rules in ops::rules(true),
-        limit in 0..=6_u64,
+        rules in ops::rules(Kind::NewestFirst),
+        limit in ops::limit(Scale::Small),
         run in ops::run(Scale::Small, 70),
     ) {
         agree::<Heap, Budget>(rules, limit, &run)?;
@@ -55,8 +65,8 @@ proptest! {
 
     #[test]
     fn the_ends_of_every_type_are_numbers_like_any_other(
-        rules in ops::rules(false),
-        limit in prop_oneof![0..=6_u64, Just(u64::MAX), any::<u64>()],
+        rules in ops::rules(Kind::Any),
+        limit in ops::limit(Scale::Extreme),
         run in ops::run(Scale::Extreme, 60),
     ) {
         agree::<Inline<16>, Budget>(rules, limit, &run)?;
@@ -64,8 +74,8 @@ proptest! {
 
     #[test]
     fn permits_that_could_be_shared_are_a_budget_like_any_other(
-        rules in ops::rules(false),
-        limit in 0..=6_u64,
+        rules in ops::rules(Kind::Any),
+        limit in ops::limit(Scale::Small),
         run in ops::run(Scale::Small, 60),
     ) {
         agree::<Inline<16>, Permits<Arc<AtomicPermits>>>(rules, limit, &run)?;
@@ -74,8 +84,8 @@ proptest! {
     /// Whatever is asked in between; the answers are those of a gate that is polled no more than it has to be.
     #[test]
     fn the_same_operations_give_the_same_answers_however_often_it_is_polled(
-        rules in prop_oneof![4 => ops::rules(false), 1 => ops::rules(true)],
-        limit in 0..=6_u64,
+        rules in prop_oneof![ops::rules(Kind::Busy), ops::rules(Kind::Any), ops::rules(Kind::NewestFirst)],
+        limit in ops::limit(Scale::Small),
         run in ops::run(Scale::Small, 50),
     ) {
         let (mut once, mut often) = (Pair::<Heap>::new(rules, limit), Pair::<Heap>::new(rules, limit));

@@ -104,22 +104,24 @@ pub enum GateOp {
 pub enum Scale {
     /// All in a few nanoseconds and units: everything collides.
     Small,
+    /// As small, and more jobs wait than ever run: few leave otherwise than by starting.
+    Busy,
     /// The ends of every type among them.
     Extreme,
 }
 
 fn number(scale: Scale, most: u64) -> BoxedStrategy<u64> {
     match scale {
-        Scale::Small => (0..=most).boxed(),
+        Scale::Small | Scale::Busy => (0..=most).boxed(),
         Scale::Extreme => prop_oneof![3 => 0..=most, 1 => edge()].boxed(),
     }
 }
 
 fn when(scale: Scale) -> BoxedStrategy<When> {
-    let near = prop_oneof![4 => 0..=12_u64, 2 => 10..=60_u64].prop_map(When::In);
+    let near = prop_oneof![6 => 1..=12_u64, 4 => 10..=60_u64].prop_map(When::In);
     match scale {
-        Scale::Small => {
-            prop_oneof![12 => near, 1 => Just(When::At(u64::MAX)), 1 => Just(When::At(0))].boxed()
+        Scale::Small | Scale::Busy => {
+            prop_oneof![30 => near, 1 => Just(When::In(0)), 1 => Just(When::At(0))].boxed()
         }
         Scale::Extreme => prop_oneof![6 => near, 1 => edge().prop_map(When::At)].boxed(),
     }
@@ -127,17 +129,20 @@ fn when(scale: Scale) -> BoxedStrategy<When> {
 
 fn cost(scale: Scale) -> BoxedStrategy<Cost> {
     let units = prop_oneof![4 => number(scale, 4), 1 => number(scale, 20)].prop_map(Cost::Units);
-    prop_oneof![5 => units, 2 => (0..=2_u32).prop_map(Cost::Class)].boxed()
+    prop_oneof![5 => units, 2 => prop_oneof![20 => 0..=1_u32, 1 => Just(2)].prop_map(Cost::Class)].boxed()
 }
 
 /// Jobs of six tenants.
 pub fn job(scale: Scale) -> BoxedStrategy<JobSpec> {
+    let few = prop_oneof![2 => Just(0), 12 => 1..=4_u64, 1 => 5..=9_u64];
     let weight = match scale {
-        Scale::Small => prop_oneof![8 => 0..=3_u64, 1 => 4..=9_u64].boxed(),
-        Scale::Extreme => prop_oneof![6 => 0..=3_u64, 1 => edge()].boxed(),
+        Scale::Small | Scale::Busy => few.boxed(),
+        Scale::Extreme => prop_oneof![6 => few, 1 => edge()].boxed(),
     };
-    let times = (weighted(0.45, when(scale)), weighted(0.25, when(scale)));
-    (0..6_u64, cost(scale), weight, number(scale, 6), times, prop::bool::weighted(0.4))
+    let tenant = prop_oneof![5 => 0..=2_u64, 1 => 3..=5_u64];
+    let (timed, deferred) = if scale == Scale::Busy { (0.08, 0.15) } else { (0.35, 0.2) };
+    let times = (weighted(timed, when(scale)), weighted(deferred, when(scale)));
+    (tenant, cost(scale), weight, number(scale, 6), times, prop::bool::weighted(0.4))
         .prop_map(|(tenant, cost, weight, bytes, (deadline, ready_at), attempt)| JobSpec {
             tenant,
             cost,
@@ -181,34 +186,40 @@ fn op(scale: Scale) -> BoxedStrategy<GateOp> {
     let class = (0..=2_u32, number(scale, 6), number(scale, 3), number(scale, 9));
     let (started, waits) =
         (|| (0..16_usize).prop_map(Which::Running), || (0..16_usize).prop_map(Which::Waiting));
+    let rare = u32::from(scale != Scale::Busy);
     prop_oneof![
-        30 => job(scale).prop_map(GateOp::Submit),
+        36 => job(scale).prop_map(GateOp::Submit),
         4 => job(scale).prop_map(GateOp::TryStart),
         6 => (1..=3_usize).prop_map(GateOp::Poll),
-        22 => vec(reaction(scale), 0..4).prop_map(GateOp::PollAll),
-        12 => (prop_oneof![4 => started(), 1 => which()], ending(scale)).prop_map(|(job, ending)| GateOp::Complete(job, ending)),
+        22 => vec(reaction(scale), 0..3).prop_map(GateOp::PollAll),
+        10 => (prop_oneof![6 => started(), 1 => which()], ending(scale)).prop_map(|(job, ending)| GateOp::Complete(job, ending)),
         3 => prop_oneof![4 => started(), 1 => which()].prop_map(GateOp::Confirm),
-        6 => (prop_oneof![4 => started(), 1 => which()], when(scale)).prop_map(|(job, at)| GateOp::Retry(job, at)),
-        5 => prop_oneof![4 => waits(), 1 => which()].prop_map(GateOp::Cancel),
-        3 => (0..6_u64, weight).prop_map(|(tenant, weight)| GateOp::SetWeight(tenant, weight)),
-        2 => (0..6_u64).prop_map(GateOp::Remove),
-        3 => prop_oneof![8 => 0..=6_u64, 1 => number(scale, 6)].prop_map(GateOp::SetLimit),
+        5 => (prop_oneof![6 => started(), 1 => which()], when(scale)).prop_map(|(job, at)| GateOp::Retry(job, at)),
+        3 => prop_oneof![4 => waits(), 1 => which()].prop_map(GateOp::Cancel),
+        3 => (prop_oneof![3 => 0..3_u64, 1 => 3..6_u64], weight).prop_map(|(tenant, weight)| GateOp::SetWeight(tenant, weight)),
+        2 * rare + 1 => (0..6_u64).prop_map(GateOp::Remove),
+        3 * rare + 1 => limit(scale).prop_map(GateOp::SetLimit),
         1 => class.prop_map(|(class, initial, floor, ceiling)| GateOp::Class(class, initial, floor, ceiling)),
     ]
     .boxed()
 }
 
+/// What may be in use: seldom nothing.
+pub fn limit(scale: Scale) -> BoxedStrategy<u64> {
+    prop_oneof![8 => 3..=9_u64, 2 => 0..=2_u64, 1 => number(scale, 9)].boxed()
+}
+
 fn step(scale: Scale) -> BoxedStrategy<Step> {
     let far = match scale {
-        Scale::Small => Just(Step::Stay).boxed(),
+        Scale::Small | Scale::Busy => Just(Step::Stay).boxed(),
         Scale::Extreme => edge().prop_map(Step::To).boxed(),
     };
     prop_oneof![
-        20 => Just(Step::Stay),
+        45 => Just(Step::Stay),
         12 => (0..=6_u64).prop_map(Step::Forward),
-        2 => (7..=60_u64).prop_map(Step::Forward),
-        8 => Just(Step::ToRetry),
-        4 => Just(Step::ShortOfRetry),
+        1 => (7..=60_u64).prop_map(Step::Forward),
+        6 => Just(Step::ToRetry),
+        3 => Just(Step::ShortOfRetry),
         3 => (0..=20_u64).prop_map(Step::Back),
         1 => far,
     ]
@@ -221,7 +232,7 @@ pub fn run(scale: Scale, most: usize) -> BoxedStrategy<Vec<(Step, GateOp)>> {
     let step_and = move |op: BoxedStrategy<GateOp>| (step(scale), op);
     let close = step_and(any::<bool>().prop_map(GateOp::Close).boxed());
     (
-        vec(step_and(op(scale)), 1..=most),
+        vec(step_and(op(scale)), most / 2..=most),
         vec(close.clone(), 0..=1),
         vec(step_and(op(scale)), 0..=most / 6),
         vec(close, 0..=1),
@@ -236,34 +247,55 @@ pub fn run(scale: Scale, most: usize) -> BoxedStrategy<Vec<(Step, GateOp)>> {
         .boxed()
 }
 
-/// Rules of small gates. With `newest_first` the line is strict and tenants have room, as the oracle needs it then.
-pub fn rules(newest_first: bool) -> BoxedStrategy<Rules> {
+/// What gates are for.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Kind {
+    /// Anything but newest first.
+    Any,
+    /// Long queues of few tenants, and mostly backfill.
+    Busy,
+    /// Newest first: strict, and tenants have room, as the oracle needs it then.
+    NewestFirst,
+}
+
+/// Rules of small gates.
+pub fn rules(kind: Kind) -> BoxedStrategy<Rules> {
+    let busy = kind == Kind::Busy;
     let jobs = (
-        prop_oneof![1 => Just(0), 12 => 3..=9_u32],
-        prop_oneof![1 => Just(0), 6 => 8..=30_u64, 3 => Just(u64::MAX)],
-        prop_oneof![6 => 2..=6_u32, 1 => Just(1)],
-        prop_oneof![6 => 4..=20_u64, 3 => Just(u64::MAX)],
-        prop_oneof![1 => Just(1), 8 => 1..=6_u32],
+        if busy { (8..=10_u32).boxed() } else { prop_oneof![1 => Just(0), 30 => 3..=9_u32].boxed() },
+        prop_oneof![1 => Just(0), 15 => 8..=30_u64, 30 => Just(u64::MAX)],
+        if busy { (4..=10_u32).boxed() } else { prop_oneof![9 => 2..=6_u32, 1 => Just(1)].boxed() },
+        prop_oneof![5 => 6..=20_u64, 5 => Just(u64::MAX)],
+        2..=6_u32,
         1..=3_u32,
     );
     let order = prop_oneof![4 => (1..=6_u64).prop_map(Order::Deficit), 1 => Just(Order::Deficit(u64::MAX)), 3 => Just(Order::Smooth)];
-    let tenants = (
-        if newest_first { 16..=16_u32 } else { 1..=4_u32 },
-        order,
-        prop_oneof![4 => Just(1), 1 => 2..=3_u32],
-    );
-    let passes = if newest_first { Just(None).boxed() } else { weighted(0.5, 0..=4_u32).boxed() };
+    let tenants = match kind {
+        Kind::Any => prop_oneof![1 => Just(1), 9 => 2..=4_u32].boxed(),
+        Kind::Busy => (3..=4_u32).boxed(),
+        Kind::NewestFirst => Just(16).boxed(),
+    };
+    let tenants = (tenants, order, prop_oneof![4 => Just(1), 1 => 2..=3_u32]);
+    let passes = match kind {
+        Kind::Any => weighted(0.5, 0..=4_u32).boxed(),
+        Kind::Busy => weighted(0.8, 1..=4_u32).boxed(),
+        Kind::NewestFirst => Just(None).boxed(),
+    };
     let heads = (passes, weighted(0.3, 0..=20_u64), any::<bool>());
-    let newest = if newest_first { (0..=12_u64).prop_map(Some).boxed() } else { Just(None).boxed() };
+    let newest =
+        if kind == Kind::NewestFirst { (0..=12_u64).prop_map(Some).boxed() } else { Just(None).boxed() };
     let waits = (
-        weighted(0.4, prop_oneof![3 => 5..=60_u64, 1 => Just(0)]),
-        prop::bool::weighted(0.5),
+        weighted(if busy { 0.1 } else { 0.4 }, prop_oneof![15 => 5..=60_u64, 1 => Just(0)]),
+        prop::bool::weighted(if busy { 0.1 } else { 0.5 }),
         weighted(0.5, 0..=8_u64),
         newest,
-        weighted(0.35, (1..=4_u64, 2..=20_u64)),
+        weighted(if busy { 0.5 } else { 0.35 }, (1..=2_u64, 2..=10_u64)),
         prop_oneof![4 => 0..=20_u64, 1 => Just(u64::MAX)],
     );
-    let classes = (0..=2_u32, prop_oneof![Just(250_000), Just(1_000_000), 1..=1_000_000_u32]);
+    let classes = (
+        prop_oneof![1 => 0..=1_u32, 9 => Just(2)],
+        prop_oneof![Just(250_000), Just(1_000_000), 1..=1_000_000_u32],
+    );
     (jobs, tenants, heads, waits, classes)
         .prop_map(|(jobs, tenants, heads, waits, classes)| Rules {
             max_queued: jobs.0,

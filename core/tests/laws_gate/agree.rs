@@ -2,13 +2,47 @@
 
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
-use tollgate::Timestamp;
 use tollgate::gate::ClassId;
+use tollgate::observe::{Event, Observer};
 use tollgate::slots::Storage;
+use tollgate::{Reason, Timestamp};
 use tollgate_model::gate::{Ending, TenantView};
 
 use crate::pair::Pair;
 use crate::translate::{Limited, nanos, reason};
+
+/// What an observer has heard.
+#[derive(Debug, Default)]
+pub(crate) struct Heard {
+    queued: u64,
+    started: u64,
+    passed: u64,
+    longest_wait: u64,
+    refused: Vec<Reason>,
+    ended: u64,
+    returned: u64,
+    cancelled: u64,
+    stale: u64,
+}
+
+impl Observer for Heard {
+    fn on_event(&mut self, event: Event) {
+        match event {
+            Event::JobQueued { .. } => self.queued += 1,
+            Event::JobStarted { waited, passed, .. } => {
+                self.started += 1;
+                self.passed += u64::from(passed);
+                self.longest_wait = self.longest_wait.max(nanos(waited));
+            }
+            Event::JobRefused { reason, .. } => self.refused.push(reason),
+            Event::JobEnded { .. } => self.ended += 1,
+            Event::JobReturned { .. } => self.returned += 1,
+            Event::JobCancelled { .. } => self.cancelled += 1,
+            Event::StaleRefused => self.stale += 1,
+            other => panic!("{other:?} from a gate"),
+        }
+    }
+}
 
 impl<S: Storage, C: Limited> Pair<S, C> {
     /// Everything that can be seen of the gate is what the oracle counts.
@@ -51,6 +85,23 @@ impl<S: Storage, C: Limited> Pair<S, C> {
         }
         let mean = expected.total_wait.checked_div(u128::from(expected.started));
         prop_assert_eq!(got.mean_wait().as_nanos(), mean.unwrap_or(0));
+        let heard = self.gate.observer();
+        let told = expected.refused.iter().map(|&why| reason(why));
+        prop_assert_eq!(&heard.refused, &told.collect::<Vec<_>>(), "refusals as an observer hears them");
+        prop_assert_eq!(
+            [heard.queued, heard.started, heard.passed, heard.longest_wait, heard.ended],
+            [
+                expected.queued,
+                expected.started,
+                expected.passed,
+                expected.longest_wait,
+                expected.completed + expected.not_started
+            ]
+        );
+        prop_assert_eq!(
+            [heard.returned, heard.cancelled, heard.stale],
+            [expected.retried, expected.cancelled, expected.stale]
+        );
         let expected = oracle.tenants();
         let oldest = expected.iter().filter_map(|tenant| tenant.oldest_wait).max();
         prop_assert_eq!(seen.oldest_wait.map(nanos), oldest);

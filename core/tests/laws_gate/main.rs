@@ -32,7 +32,7 @@ fn agree<S: Storage, C: Limited>(rules: Rules, limit: u64, run: &Run) -> TestCas
 }
 
 proptest! {
-    #![proptest_config(cases(256))]
+    #![proptest_config(cases(512))]
 
     /// I1 to I7, under both orders, strict and with backfill, with tables of one to four tenants for six.
     #[test]

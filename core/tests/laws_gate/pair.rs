@@ -13,6 +13,7 @@ use tollgate_model::gate::{self as model, Ending, NewJob, Rules, Said, Told};
 use tollgate_model::ops::Step;
 use tollgate_model::ops::gate::{GateOp, JobSpec, Reaction, When, Which};
 
+use crate::agree::Heard;
 use crate::common::at;
 use crate::translate::{Limited, nanos, reason, settings, why};
 
@@ -26,7 +27,7 @@ pub(crate) enum End {
 }
 
 pub(crate) struct Pair<S: Storage, C: Limited = Budget> {
-    pub(crate) gate: Gate<S, C>,
+    pub(crate) gate: Gate<S, C, Heard>,
     pub(crate) oracle: model::Gate,
     pub(crate) now: u64,
     /// Polls that are made once more than need be.
@@ -42,7 +43,7 @@ pub(crate) struct Pair<S: Storage, C: Limited = Budget> {
 impl<S: Storage, C: Limited> Pair<S, C> {
     pub(crate) fn new(rules: Rules, limit: u64) -> Self {
         Self {
-            gate: Gate::new(settings(&rules), C::of(limit)).unwrap(),
+            gate: Gate::with_observer(settings(&rules), C::of(limit), Heard::default()).unwrap(),
             oracle: model::Gate::new(rules, limit),
             now: 0,
             spurious: 1,
@@ -243,7 +244,7 @@ impl<S: Storage, C: Limited> Pair<S, C> {
     fn nothing_more(&mut self) -> TestCaseResult {
         let timeout = self.gate.poll_timeout().map(Timestamp::as_nanos);
         prop_assert!(self.oracle.is_timeout(timeout), "not at {timeout:?}");
-        let looks = |gate: &Gate<S, C>| {
+        let looks = |gate: &Gate<S, C, Heard>| {
             let tenants: Vec<_> = gate.tenants(Timestamp::ZERO).collect();
             (gate.snapshot(Timestamp::ZERO), tenants, gate.poll_timeout())
         };

@@ -390,6 +390,23 @@ impl<S: Storage, C: Capacity, O: Observer> Gate<S, C, O> {
         tenant.queue.head()
     }
 
+    /// When a tenant will have a next job that is ready, if the one it has now is not, until `ready_at`: earlier, if the
+    /// oldest will have waited too long before that, and the newest is ready then.
+    fn turns_ready(&self, tenant: &tenants::Tenant, ready_at: Timestamp) -> Timestamp {
+        let (Some(after), Some(oldest)) =
+            (self.settings.newest_first_after, self.jobs.at(tenant.queue.head()))
+        else {
+            return ready_at;
+        };
+        let turns_round = oldest.submitted.saturating_add(after);
+        match self.jobs.at(tenant.queue.tail()).map(|newest| &newest.state) {
+            Some(&jobs::State::Waiting { ready_at: newest, .. }) if turns_round > self.now => {
+                if ready_at < turns_round { ready_at } else { newest.max(turns_round) }
+            }
+            _ => ready_at,
+        }
+    }
+
     /// What the scheduler is to know of a tenant: the cost of its next job if that is ready. Keeps the heap of those that
     /// are not.
     #[inline]
@@ -399,8 +416,10 @@ impl<S: Storage, C: Capacity, O: Observer> Gate<S, C, O> {
             jobs::State::Started { .. } => None,
         });
         let tenant = self.tenants.get(index)?;
-        let ready_at =
-            next.map(|(_, ready_at)| ready_at).filter(|&at| at > self.now && tenant.kind != Kind::Removed);
+        let ready_at = next
+            .map(|(_, ready_at)| ready_at)
+            .filter(|&at| at > self.now && tenant.kind != Kind::Removed)
+            .map(|ready_at| self.turns_ready(tenant, ready_at));
         if tenant.is_unready() && ready_at != Some(tenant.ready_at) {
             self.unready.remove(self.tenants.readiness(), index);
         }

@@ -12,6 +12,10 @@ use tollgate::adapt::{
     Vegas, VegasSettings,
 };
 use tollgate::fair::{Drr, Swrr, TenantId};
+use tollgate::gate::{
+    Budget, Cancelled, ClassId, CloseMode, CoDel, Completion, Cost, Gate, GateEvent, Job, JobId, Order,
+    Overweight, Retried, Settings, TenantKey,
+};
 use tollgate::permit::{Acquire, AtomicPermits, HeadOfLine, Semaphore, SemaphoreEvent, Ticket};
 use tollgate::rate::{
     AtomicBucket, FixedWindow, Inherit, Overshoot, Policy, Quota, RateLimit, SlidingWindow, TokenBucket,
@@ -191,6 +195,101 @@ fn schedulers_do_not_allocate() {
         }
     });
     assert_eq!(counted, 0);
+}
+
+/// Small enough that every bound is reached, with all that a gate can do switched on.
+fn gate_settings(order: Order, newest_first_after: Option<Duration>) -> Settings {
+    Settings {
+        max_queued: 40,
+        max_queued_bytes: 300,
+        max_queued_per_tenant: 12,
+        max_tenants: 6,
+        max_active: 8,
+        max_attempts: 3,
+        max_wait: Some(Duration::from_micros(300)),
+        order,
+        head_of_line: HeadOfLine::Backfill { max_passes: 3 },
+        overweight: Overweight::RunAlone,
+        newest_first_after,
+        codel: Some(CoDel { target: Duration::from_micros(40), interval: Duration::from_micros(200) }),
+        forgive_after: Duration::from_micros(100),
+        classes: 2,
+        ..Settings::default()
+    }
+}
+
+#[test]
+fn a_gate_does_not_allocate() {
+    let late = Some(Duration::from_micros(80));
+    let orders = [Order::Deficit { quantum: 2 }, Order::Smooth];
+    for (order, newest_first_after) in orders.into_iter().flat_map(|order| [(order, None), (order, late)]) {
+        let mut gate = Gate::<Heap>::new(gate_settings(order, newest_first_after), Budget::new(6)).unwrap();
+        let mut running: Vec<(JobId, bool)> = Vec::with_capacity(64);
+        let mut waiting: Vec<JobId> = Vec::with_capacity(OPERATIONS as usize);
+        let (mut cancelled, mut retried, mut at_once, mut removed) = (0, 0, 0, 0);
+        let counted = allocations(|number| {
+            let now = at(number);
+            // Tenants come and go, deadlines come in no order, every third job asks somebody else first.
+            let tenant = number / 50 + number % 5;
+            let learnt = Cost::Learnt(ClassId((number % 2) as u32));
+            let job = Job {
+                cost: if number % 4 == 0 { learnt } else { Cost::Units(number % 9) },
+                bytes: number % 13,
+                deadline: (number % 3 > 0).then(|| at(number + 40 - number % 31)),
+                ready_at: (number % 11 == 0).then(|| at(number + 3)),
+                attempt: number % 3 == 0,
+                ..Job::with_weight(tenant, number % 5 + 4 * u64::from(number % 37 == 0))
+            };
+            // Now and then nobody waits.
+            if number % 200 > 150 {
+                if let Ok(started) = gate.try_start(now, job) {
+                    at_once += 1;
+                    running.push((started, job.attempt));
+                }
+            } else if let Ok(queued) = gate.submit(now, job) {
+                waiting.push(queued.job);
+            }
+            if number % 6 == 0
+                && let Some(&job) = waiting.last()
+            {
+                cancelled += u64::from(gate.cancel(now, job) == Ok(Cancelled::Queued));
+            }
+            if number % 50 == 10 {
+                let _full = gate.set_weight(TenantKey(number / 50), 1 + (number % 3) as u32);
+            }
+            if number % 50 == 40 {
+                removed += u64::from(gate.remove_tenant(TenantKey(number / 50)));
+            }
+            if number % 90 == 0 {
+                gate.capacity_mut().set_limit(4 + number % 4);
+            }
+            while let Some(event) = gate.poll(now) {
+                if let GateEvent::Start { job, .. } = event {
+                    running.push((job, number % 3 == 0));
+                }
+            }
+            if number % 5 > 1
+                && let Some((job, again)) = running.pop()
+            {
+                let back = again.then(|| gate.retry(now, job, at(number + 2)));
+                match back {
+                    Some(Ok(Retried::Queued)) => retried += 1,
+                    Some(Ok(Retried::Refused(_))) => {}
+                    Some(Err(_)) | None => {
+                        let _attempt = gate.confirm(now, job);
+                        gate.complete(now, job, Completion::costing(number % 23)).unwrap();
+                    }
+                }
+            }
+            let _next = gate.poll_timeout();
+        });
+        gate.close(CloseMode::Immediate);
+        let counts = gate.snapshot(at(OPERATIONS)).counts;
+        assert_eq!(counted, 0, "{counts:?}");
+        let seen =
+            [cancelled, retried, at_once, removed, counts.passed, counts.completed, counts.total_refused()];
+        assert!(seen.iter().all(|&times| times > 50), "{seen:?} {counts:?}");
+    }
 }
 
 #[test]

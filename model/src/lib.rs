@@ -11,6 +11,7 @@
 //! | [`semaphore`] | the semaphore with a line | a `Vec` of tickets and a `Vec` of waiters |
 //! | [`permits`] | the lock-free permits | a `Vec` of permits |
 //! | [`slots`] | bounded tables | a `Vec` of named values |
+//! | [`gate`] | the gate | lists of jobs and tenants, everything counted anew, turns visit by visit |
 //! | [`drr`] | deficit round robin | the textbook loop, one visit at a time |
 //! | [`fairness`] | any fair scheduler | its definition, over every interval of a transcript |
 //!
@@ -20,6 +21,7 @@
 pub mod bucket;
 pub mod drr;
 pub mod fairness;
+pub mod gate;
 pub mod ops;
 pub mod permits;
 pub mod semaphore;

@@ -4,6 +4,8 @@
 //! to something earlier (a reservation, a ticket, a waiter) says "the k-th of those there are", so any list of
 //! operations makes sense and stays one when it shrinks.
 
+pub mod gate;
+
 use proptest::collection::vec;
 use proptest::prelude::*;
 

@@ -16,6 +16,7 @@
 
 mod adapt;
 mod fair;
+mod gate;
 mod permit;
 mod rate;
 

@@ -200,6 +200,7 @@ impl<S: Storage> Drr<S> {
         }
         let Some(state) = self.tenants.get(index) else { return Ok(()) };
         if matches!(state.place, Place::Idle | Place::Turn) {
+            self.reckon_up(index);
             self.set_weight_of(index, weight);
         } else {
             let head = state.head;
@@ -435,6 +436,7 @@ impl<S: Storage> Drr<S> {
 
     fn adjust(&mut self, tenant: TenantId, amount: i128) -> Result<(), FairError> {
         let index = self.check(tenant)?;
+        self.reckon_up(index);
         let Some(state) = self.tenants.get_mut(index) else { return Ok(()) };
         let head = state.head;
         match state.place {
@@ -472,6 +474,20 @@ impl<S: Storage> Drr<S> {
         let passed = self.round.saturating_sub(1).saturating_sub(state.round);
         let quantum = num::product(self.quantum, num::from_u32(state.weight));
         state.credit.saturating_add_unsigned(passed.saturating_mul(quantum)).min(0)
+    }
+
+    /// Writes down what the visits that an idle tenant has missed so far have repaid, before its debt or its weight
+    /// changes: they repay nothing that it owes from now on.
+    fn reckon_up(&mut self, index: u32) {
+        let round = self.round;
+        let Some(state) = self.tenants.get(index) else { return };
+        if state.place != Place::Idle || state.round == round {
+            return;
+        }
+        let credit = self.idle_credit(state);
+        if let Some(state) = self.tenants.get_mut(index) {
+            (state.credit, state.round) = (credit, round.saturating_sub(1));
+        }
     }
 
     fn take_out(&mut self, index: u32) {

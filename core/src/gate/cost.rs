@@ -18,7 +18,7 @@ use crate::slots::{Buffer, Storage};
 /// Bits after the point of a mean.
 const FRACTION: u32 = 16;
 /// One, in millionths.
-const ONE_PPM: i128 = 1_000_000;
+const ONE_PPM: u128 = 1_000_000;
 
 /// What is known about a class beforehand.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -52,7 +52,8 @@ impl Learnt {
     fn estimate(&self) -> u64 {
         let half = 1_i128 << FRACTION.saturating_sub(1);
         let rounded = self.mean.saturating_add(half) >> FRACTION;
-        num::narrow(rounded.unsigned_abs()).clamp(self.class.floor, self.class.ceiling)
+        // Not `clamp`, which panics for a floor above the ceiling.
+        num::narrow(rounded.unsigned_abs()).max(self.class.floor).min(self.class.ceiling)
     }
 }
 
@@ -92,11 +93,15 @@ impl<S: Storage> Classes<S> {
 
     /// A job of this class, if there is such a class, has cost this much.
     pub(super) fn learn(&mut self, class: u32, cost: u64) {
-        let smoothing = i128::from(self.smoothing_ppm);
         let Some(learnt) = self.classes.as_mut().get_mut(num::index(class)) else { return };
         let difference = (i128::from(cost) << FRACTION).saturating_sub(learnt.mean);
-        let step = difference.saturating_mul(smoothing) / ONE_PPM;
-        learnt.mean = learnt.mean.saturating_add(step);
+        // Divided without a sign: signed division of 128 bits is a library routine that may unwind.
+        let step = difference.unsigned_abs().saturating_mul(u128::from(self.smoothing_ppm)) / ONE_PPM;
+        learnt.mean = if difference < 0 {
+            learnt.mean.saturating_sub_unsigned(step)
+        } else {
+            learnt.mean.saturating_add_unsigned(step)
+        };
     }
 }
 

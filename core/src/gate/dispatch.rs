@@ -75,7 +75,7 @@ impl<S: Storage, C: Capacity, O: Observer> Gate<S, C, O> {
     }
 
     /// Tells the scheduler of tenants whose next job has become ready.
-    fn wake_ready(&mut self, now: Timestamp) {
+    pub(super) fn wake_ready(&mut self, now: Timestamp) {
         while let Some(index) = self.unready.top() {
             if self.tenants.get(index).is_none_or(|tenant| tenant.ready_at > now) {
                 return;

@@ -43,8 +43,8 @@ impl<S: Storage, C: Capacity, O: Observer> Gate<S, C, O> {
         let cost = self.cost(job.cost);
         let own = self.load_of(known);
         let outlook = self.outlook(now, &job, &own, cost.unwrap_or(0));
-        let admitted = cost.ok_or(Reason::UnknownClass).and_then(|cost| {
-            self.check_open()?;
+        let admitted = self.check_open().and_then(|()| {
+            let cost = cost.ok_or(Reason::UnknownClass)?;
             self.check_possible(now, &job, deadline)?;
             self.check_wait(now, &job, deadline, &outlook)?;
             let victim = self.check_places(known, job.bytes)?;
@@ -76,7 +76,7 @@ impl<S: Storage, C: Capacity, O: Observer> Gate<S, C, O> {
     }
 
     /// Starts a job now, past the queue's bounds, if there is room and nobody who is ready waits; else refuses it. A
-    /// gate in front of which nobody may wait is this call alone. O(1).
+    /// gate in front of which nobody may wait is this call alone. O(1), or O(log n) where others have become ready.
     ///
     /// # Errors
     /// As [`submit`](Self::submit), and `NoPermits` if it cannot start now. Nothing is changed.
@@ -85,9 +85,10 @@ impl<S: Storage, C: Capacity, O: Observer> Gate<S, C, O> {
         let known = self.tenants.find(job.tenant);
         let deadline = self.deadline(now, &job);
         let cost = self.cost(job.cost);
-        let started = cost.ok_or(Reason::UnknownClass).and_then(|cost| {
-            self.check_open()?;
+        let started = self.check_open().and_then(|()| {
+            let cost = cost.ok_or(Reason::UnknownClass)?;
             self.check_possible(now, &job, deadline)?;
+            self.wake_ready(now);
             let queue =
                 known.and_then(|index| self.tenants.get(index)).map_or(0, |tenant| tenant.queue.len());
             if !self.order.is_empty() || queue > 0 || job.ready_at.is_some_and(|at| at > now) {

@@ -169,6 +169,23 @@ fn debt_is_repaid_by_the_turns_that_pass_also_while_the_tenant_is_idle() {
 }
 
 #[test]
+fn visits_that_passed_before_a_debt_or_at_another_weight_do_not_repay_it() {
+    let costs = [10, 10];
+    let mut drr = endless(10, &[1, 1], &costs);
+    drr.set_head(id(0), None).unwrap();
+    run(&mut drr, &costs, 20);
+    drr.charge(id(0), 100).unwrap();
+    assert_eq!(drr.debt(id(0)), Some(100), "twenty rounds without it were before that");
+    run(&mut drr, &costs, 4);
+    assert_eq!(drr.debt(id(0)), Some(60));
+    drr.set_weight(id(0), 3).unwrap();
+    assert_eq!(drr.debt(id(0)), Some(60));
+    run(&mut drr, &costs, 1);
+    assert_eq!(drr.debt(id(0)), Some(30));
+    drr.check_invariants();
+}
+
+#[test]
 fn a_tenant_that_goes_idle_in_debt_still_owes_it_when_it_returns() {
     let costs = [10, 10];
     let mut drr = endless(10, &[1, 1], &costs);

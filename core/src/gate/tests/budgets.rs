@@ -51,6 +51,15 @@ fn each_bound_has_its_own_refusal_which_changes_nothing() {
 }
 
 #[test]
+fn a_closed_gate_says_so_before_anything_else() {
+    let mut gate = gate(1, settings());
+    gate.close(CloseMode::Drain);
+    let unknown = Job { cost: Cost::Learnt(ClassId(0)), deadline: Some(ms(0)), ..Job::new(1) };
+    assert_eq!(reason(gate.submit(ms(0), unknown)), Reason::Closed);
+    assert_eq!(gate.try_start(ms(0), unknown).unwrap_err().reason, Reason::Closed);
+}
+
+#[test]
 fn bytes_are_exact_at_the_bound() {
     let mut gate = busy(Settings { max_queued_bytes: 100, max_bytes_per_tenant: 60, ..settings() });
     submit(&mut gate, 0, Job { bytes: 60, ..Job::new(1) });
@@ -180,4 +189,12 @@ fn starting_at_once_needs_room_and_that_nobody_waits() {
         "3's own job is first"
     );
     assert!(gate.try_start(ms(5), Job::new(4)).is_ok(), "nobody who is ready waits");
+}
+
+#[test]
+fn a_job_that_has_become_ready_comes_first_even_before_the_next_poll() {
+    let mut gate = gate(1, settings());
+    let waiting = submit(&mut gate, 0, Job { ready_at: Some(ms(5)), ..Job::new(1) });
+    assert_eq!(gate.try_start(ms(5), Job::new(2)).unwrap_err().reason, Reason::NoPermits);
+    assert_eq!(starts(&mut gate, 5), [waiting]);
 }

@@ -141,6 +141,23 @@ fn newest_first_serves_the_newest_while_the_oldest_has_waited_too_long() {
 }
 
 #[test]
+fn a_queue_that_turns_round_while_its_oldest_is_not_ready_is_served_from_then_on() {
+    let turning = Settings { newest_first_after: Some(millis(50)), ..settings() };
+    let soon = |ready: u64| Job { ready_at: Some(ms(ready)), ..Job::new(1) };
+    let mut gate = gate(1, turning);
+    let (oldest, newest) = (submit(&mut gate, 0, soon(200)), submit(&mut gate, 10, Job::new(1)));
+    assert_eq!((starts(&mut gate, 49), gate.poll_timeout()), (Vec::new(), Some(ms(50))));
+    assert_eq!(starts(&mut gate, 50), [newest]);
+    assert_eq!(gate.poll_timeout(), Some(ms(200)));
+    let later = submit(&mut gate, 60, soon(70));
+    assert_eq!(gate.poll_timeout(), Some(ms(70)), "it is the newest, and the oldest has waited too long");
+    done(&mut gate, 70, newest);
+    assert_eq!(starts(&mut gate, 70), [later]);
+    done(&mut gate, 71, later);
+    assert_eq!(starts(&mut gate, 200), [oldest]);
+}
+
+#[test]
 fn under_newest_first_a_newcomer_displaces_the_oldest_of_its_own_tenant() {
     let bounded = Settings {
         newest_first_after: Some(millis(50)),

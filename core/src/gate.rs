@@ -22,8 +22,9 @@
 //! running *before* `poll` says so: completing it inside whatever starts it is safe.
 //!
 //! **Order.** Tenants are served by [deficit round robin](crate::fair::drr) in cost or by
-//! [smooth weighted round robin](crate::fair::swrr) in turns, over those whose next job is ready. A tenant that runs out
-//! of work keeps no credit; the debt of a job that cost more than it was charged is repaid out of its next turns, and
+//! [smooth weighted round robin](crate::fair::swrr) in turns, over those whose next job is ready; one whose next job is
+//! not stands still, and so does one whose last job is an attempt in flight. A tenant that runs out of work keeps no
+//! credit; the debt of a job that cost more than it was charged is repaid out of its next turns, and
 //! the tenant stays known until then or until [`forgive_after`](Settings::forgive_after). Within a tenant: first come,
 //! first served; newest first while it is overloaded, if so chosen.
 //!
@@ -47,7 +48,7 @@
 //! **Attempts.** A job may have to ask somebody else once its turn has come, a rate limiter say, and be told "not yet".
 //! Such a job is an [`attempt`](Job::attempt): it keeps its place in the queue while it asks, at most
 //! [`max_attempts`](Settings::max_attempts) ask at once, and it is either [confirmed](Gate::confirm) or goes
-//! [back](Gate::retry) to the head of its tenant's queue until `ready_at`, uncharged.
+//! [back](Gate::retry) to the head of its tenant's queue until `ready_at`, uncharged, its turn given back.
 //!
 //! **Exactly once.** A [`JobId`] names one job for good. Completing twice, completing what was cancelled, confirming
 //! what never started: refused as [`Stale`], counted, and nothing is changed.
@@ -106,6 +107,7 @@ use cost::Classes;
 use deadline::Deadlines;
 use estimate::{Backlog, Load, Service};
 use jobs::Jobs;
+use order::Head;
 use tenants::{Kind, Tenants};
 
 /// Bounded queues of many tenants in front of a shared capacity; see the [module](self).
@@ -240,7 +242,7 @@ impl<S: Storage, C: Capacity, O: Observer> Gate<S, C, O> {
         if self.tenants.get(index).is_some_and(tenants::Tenant::is_unready) {
             self.unready.remove(self.tenants.readiness(), index);
         }
-        self.order.set_head(index, None);
+        self.order.set_head(index, Head::Empty);
         if self.tenants.remove(index) {
             self.order.forget(index);
         }
@@ -407,31 +409,34 @@ impl<S: Storage, C: Capacity, O: Observer> Gate<S, C, O> {
         }
     }
 
-    /// What the scheduler is to know of a tenant: the cost of its next job if that is ready. Keeps the heap of those that
-    /// are not.
+    /// What the scheduler is to know of a tenant. Keeps the heap of those whose next job is not ready.
     #[inline]
-    fn head(&mut self, index: u32) -> Option<u64> {
+    fn head(&mut self, index: u32) -> Head {
         let next = self.jobs.at(self.next_job(index)).and_then(|record| match record.state {
             jobs::State::Waiting { ready_at, .. } => Some((record.cost, ready_at)),
             jobs::State::Started { .. } => None,
         });
-        let tenant = self.tenants.get(index)?;
+        let Some(tenant) = self.tenants.get(index) else { return Head::Empty };
+        let removed = tenant.kind == Kind::Removed;
         let ready_at = next
             .map(|(_, ready_at)| ready_at)
-            .filter(|&at| at > self.now && tenant.kind != Kind::Removed)
+            .filter(|&at| at > self.now && !removed)
             .map(|ready_at| self.turns_ready(tenant, ready_at));
         if tenant.is_unready() && ready_at != Some(tenant.ready_at) {
             self.unready.remove(self.tenants.readiness(), index);
         }
-        let tenant = self.tenants.get_mut(index)?;
-        match ready_at {
-            None if tenant.kind == Kind::Removed => None,
-            None => next.map(|(cost, _)| cost),
-            Some(_) if tenant.is_unready() => None,
-            Some(ready_at) => {
+        let Some(tenant) = self.tenants.get_mut(index) else { return Head::Empty };
+        match (ready_at, next) {
+            _ if removed => Head::Empty,
+            (None, Some((cost, _))) => Head::Ready(cost),
+            // An attempt in flight may come back.
+            (None, None) if tenant.places > 0 => Head::NotReady,
+            (None, None) => Head::Empty,
+            (Some(_), _) if tenant.is_unready() => Head::NotReady,
+            (Some(ready_at), _) => {
                 tenant.ready_at = ready_at;
                 self.unready.push(self.tenants.readiness(), index);
-                None
+                Head::NotReady
             }
         }
     }

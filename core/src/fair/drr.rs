@@ -28,13 +28,18 @@
 //! the round of its last visit waits for the next round: leaving and returning gains no turn. A round ends when
 //! everybody due in it was visited, or when nobody has work.
 //!
+//! **Not ready.** A tenant whose next job may not start yet, because a rate limiter said so, say, is *paused*: it is not
+//! visited and not idle either, keeps its credit, and comes back at the end of the round in progress unless it was visited
+//! in it. A visit of which nothing was spent is given back. So of many tenants that find the same limiter empty and come
+//! back at the same instant each gets its share, not the first of them everything.
+//!
 //! **Source.** Shreedhar & Varghese, *Efficient fair queuing using deficit round robin*, 1995. Deviations: rounds
 //! without service are skipped arithmetically; a tenant that becomes active joins the end of the round in progress
 //! unless it was visited in it; debt as in the adaptation for costs not known beforehand by Sheng et al., 2024. No cap on
 //! credit: none is needed, and a cap below L + Q breaks proportionality.
 //!
 //! **Invariants.** **I1** a tenant with a head is on exactly one of: the turn, this round's lane, the next round's lane,
-//! the heap; one without is on none. **I2** credit, counted before the visits to come, is below the head's cost for everyone but
+//! the heap; one without, or paused, is on none. **I2** credit, counted before the visits to come, is below the head's cost for everyone but
 //! the turn's tenant, whose credit covers its head. **I3** both lanes are in visiting order. **I4** nobody on the heap
 //! is due before the present round.
 //!
@@ -88,6 +93,8 @@ pub struct Drr<S: Storage> {
     lanes: [Lane<S>; 2],
     odd: bool,
     later: IndexedHeap<S>,
+    /// Tenants with work of which none is ready.
+    paused: u32,
     round: u128,
     /// The order of the last tenant visited in this round; everyone up to it has had this round's visit.
     cursor: u64,
@@ -114,6 +121,7 @@ impl<S: Storage> Drr<S> {
             lanes: [Lane::new(S::buffer(tenants)?), Lane::new(S::buffer(tenants)?)],
             odd: false,
             later: IndexedHeap::new(S::buffer(tenants)?),
+            paused: 0,
             round: 1,
             cursor: 0,
             orders: 0,
@@ -131,7 +139,12 @@ impl<S: Storage> Drr<S> {
         let Some(state) = self.tenants.get(index) else { return Ok(()) };
         match (state.place, head) {
             (Place::Idle, None) => {}
-            (Place::Idle, Some(head)) => self.activate(index, head),
+            (Place::Idle | Place::Paused, Some(head)) => self.activate(index, head),
+            (Place::Paused, None) => {
+                let (visited, credit) = (state.round, state.credit);
+                self.paused = self.paused.saturating_sub(1);
+                self.retire(index, visited, credit);
+            }
             (Place::Turn, head) => self.continue_turn(index, head),
             (_, Some(head)) if state.head == head => {}
             (_, head) => {
@@ -146,7 +159,30 @@ impl<S: Storage> Drr<S> {
         Ok(())
     }
 
-    /// Whose head is to be served next, `None` if nobody has work. Answers the same until [`serve`](Self::serve) or a
+    /// Tells that a tenant has work and none of it is ready: it keeps credit and debt, and is passed over until
+    /// [`set_head`](Self::set_head) names a head. O(log n).
+    ///
+    /// # Errors
+    /// [`FairError::UnknownTenant`].
+    pub fn pause(&mut self, tenant: TenantId) -> Result<(), FairError> {
+        let index = self.check(tenant)?;
+        let Some(state) = self.tenants.get(index) else { return Ok(()) };
+        let (visited, credit) = match state.place {
+            Place::Paused => return Ok(()),
+            Place::Idle => (state.round, state.credit),
+            Place::Turn => (self.round, state.credit),
+            Place::Listed | Place::Later => self.unschedule(index),
+        };
+        if self.turn == index {
+            self.turn = NIL;
+        }
+        self.paused = self.paused.saturating_add(1);
+        self.stand_still(index, visited, credit);
+        self.debug_check(index);
+        Ok(())
+    }
+
+    /// Whose head is to be served next, `None` if nobody has work that is ready. Answers the same until [`serve`](Self::serve) or a
     /// change of that head. O(1), or O(log n) if a job costs more than a quantum.
     #[must_use]
     pub fn pick(&mut self) -> Option<TenantId> {
@@ -166,6 +202,22 @@ impl<S: Storage> Drr<S> {
         let state = self.tenants.get_mut(index).ok_or(FairError::NoTurn)?;
         state.credit = state.credit.saturating_sub(i128::from(state.head));
         self.continue_turn(index, next_head);
+        self.debug_check(index);
+        Ok(())
+    }
+
+    /// Serves as [`serve`](Self::serve) does, and [pauses](Self::pause) the tenant: what is next in its queue is not ready.
+    /// O(1).
+    ///
+    /// # Errors
+    /// As [`serve`](Self::serve).
+    pub fn serve_then_pause(&mut self) -> Result<(), FairError> {
+        let index = self.turn;
+        let state = self.tenants.get(index).ok_or(FairError::NoTurn)?;
+        let credit = state.credit.saturating_sub(i128::from(state.head));
+        self.turn = NIL;
+        self.paused = self.paused.saturating_add(1);
+        self.stand_still(index, self.round, credit);
         self.debug_check(index);
         Ok(())
     }
@@ -199,7 +251,7 @@ impl<S: Storage> Drr<S> {
             return Err(FairError::ZeroWeight { tenant });
         }
         let Some(state) = self.tenants.get(index) else { return Ok(()) };
-        if matches!(state.place, Place::Idle | Place::Turn) {
+        if matches!(state.place, Place::Idle | Place::Paused | Place::Turn) {
             self.reckon_up(index);
             self.set_weight_of(index, weight);
         } else {
@@ -224,7 +276,7 @@ impl<S: Storage> Drr<S> {
     pub fn credit(&self, tenant: TenantId) -> Option<i128> {
         let state = self.tenants.get(tenant.0)?;
         Some(match state.place {
-            Place::Idle => self.idle_credit(state),
+            Place::Idle | Place::Paused => self.idle_credit(state),
             Place::Turn => state.credit,
             Place::Listed | Place::Later => self.credit_before(state),
         })
@@ -241,7 +293,7 @@ impl<S: Storage> Drr<S> {
     #[must_use]
     pub fn is_settled(&self, tenant: TenantId) -> bool {
         self.tenants.get(tenant.0).is_some_and(|state| {
-            let visited = state.round == self.round && !self.is_empty();
+            let visited = state.round == self.round && !self.is_over();
             state.place == Place::Idle && self.idle_credit(state) == 0 && !visited
         })
     }
@@ -268,7 +320,7 @@ impl<S: Storage> Drr<S> {
         lanes.chain(self.later.members().iter().copied().take(limit)).map(TenantId)
     }
 
-    /// Whether nobody has work.
+    /// Whether nobody has work that is ready.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         let [even, odd] = &self.lanes;
@@ -281,10 +333,11 @@ impl<S: Storage> Drr<S> {
         self.quantum
     }
 
-    /// Whether a tenant has work.
+    /// Whether a tenant has work that is ready.
     #[must_use]
     pub fn is_active(&self, tenant: TenantId) -> bool {
-        self.tenants.get(tenant.0).is_some_and(|state| state.place != Place::Idle)
+        let place = self.tenants.get(tenant.0).map(|state| state.place);
+        place.is_some_and(|place| !matches!(place, Place::Idle | Place::Paused))
     }
 
     /// Takes the next tenant that is due, in visiting order, moving on to the next round that has one.
@@ -363,8 +416,7 @@ impl<S: Storage> Drr<S> {
 
     /// An idle tenant has work again.
     fn activate(&mut self, index: u32, head: u64) {
-        if self.is_empty() {
-            // Nobody waits for the rest of this round: it is over.
+        if self.is_over() {
             self.round = self.round.saturating_add(1);
             self.current().clear();
             self.next().clear();
@@ -377,9 +429,10 @@ impl<S: Storage> Drr<S> {
             // A new place at the end of this round.
             visited = round.saturating_sub(1);
             self.orders = orders;
-            if let Some(state) = self.tenants.get_mut(index) {
-                state.order = orders;
-            }
+        }
+        if let Some(state) = self.tenants.get_mut(index) {
+            state.order = if visited == round { state.order } else { orders };
+            self.paused = self.paused.saturating_sub(u32::from(state.place == Place::Paused));
         }
         self.schedule(index, head, visited, credit);
     }
@@ -434,6 +487,23 @@ impl<S: Storage> Drr<S> {
         }
     }
 
+    /// Work, none of it ready: credit and debt are kept, and a visit of which nothing was spent is given back.
+    fn stand_still(&mut self, index: u32, visited: u128, credit: i128) {
+        let (round, share) = (self.round, self.tenants.get(index).map_or(0, |state| self.share_of(state)));
+        let Some(state) = self.tenants.get_mut(index) else { return };
+        (state.place, state.head) = (Place::Paused, 0);
+        (state.round, state.credit) = if visited == round && credit >= share {
+            (round.saturating_sub(1), credit.saturating_sub(share))
+        } else {
+            (visited, credit)
+        };
+    }
+
+    /// Whether nobody waits for the rest of this round.
+    fn is_over(&self) -> bool {
+        self.paused == 0 && self.is_empty()
+    }
+
     fn adjust(&mut self, tenant: TenantId, amount: i128) -> Result<(), FairError> {
         let index = self.check(tenant)?;
         self.reckon_up(index);
@@ -441,6 +511,10 @@ impl<S: Storage> Drr<S> {
         let head = state.head;
         match state.place {
             Place::Idle => state.credit = state.credit.saturating_add(amount).min(0),
+            Place::Paused => {
+                let (visited, credit) = (state.round, state.credit.saturating_add(amount));
+                self.stand_still(index, visited, credit);
+            }
             Place::Turn => {
                 state.credit = state.credit.saturating_add(amount);
                 self.continue_turn(index, Some(head));
@@ -466,9 +540,9 @@ impl<S: Storage> Drr<S> {
         state.credit.saturating_sub_unsigned(quanta)
     }
 
-    /// An idle tenant's credit: 0, or less by its debt. Visits that passed since its last have repaid debt.
+    /// The credit of a tenant that is not due: visits that passed since its last have repaid debt, and nothing else.
     fn idle_credit(&self, state: &Tenant) -> i128 {
-        if state.credit == 0 || state.round == self.round {
+        if state.credit >= 0 || state.round == self.round {
             return state.credit;
         }
         let passed = self.round.saturating_sub(1).saturating_sub(state.round);
@@ -476,12 +550,17 @@ impl<S: Storage> Drr<S> {
         state.credit.saturating_add_unsigned(passed.saturating_mul(quantum)).min(0)
     }
 
+    /// A tenant's quantum; below 2⁹⁶, so nothing is lost.
+    fn share_of(&self, state: &Tenant) -> i128 {
+        0_i128.saturating_add_unsigned(num::product(self.quantum, num::from_u32(state.weight)))
+    }
+
     /// Writes down what the visits that an idle tenant has missed so far have repaid, before its debt or its weight
     /// changes: they repay nothing that it owes from now on.
     fn reckon_up(&mut self, index: u32) {
         let round = self.round;
         let Some(state) = self.tenants.get(index) else { return };
-        if state.place != Place::Idle || state.round == round {
+        if !matches!(state.place, Place::Idle | Place::Paused) || state.round == round {
             return;
         }
         let credit = self.idle_credit(state);
@@ -499,7 +578,7 @@ impl<S: Storage> Drr<S> {
                 lane.remove(position);
             }
             Place::Later => self.later.remove(&mut self.tenants, index),
-            Place::Idle | Place::Turn => {}
+            Place::Idle | Place::Paused | Place::Turn => {}
         }
     }
 

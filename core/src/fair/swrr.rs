@@ -13,6 +13,10 @@
 //! weight with each pick it misses, as it would have by waiting; being behind is forfeited. So a tenant with one job at
 //! a time, which leaves after each turn, gains nothing by it. A changed weight keeps the number.
 //!
+//! **Not ready.** A member whose next job may not start yet is *paused*: it stands still, neither coming closer to its due
+//! nor falling behind, and comes back with the number it had. A turn that came to nothing is given back: the
+//! pick is undone.
+//!
 //! **Source.** The balancer of nginx (commit 52327e062, 2012). Deviations: joining and leaving as above, where resetting
 //! to zero floods the newcomer (apache/dubbo#15762).
 //!
@@ -22,7 +26,7 @@
 //! **Law.** While the same tenants are ready: in any W picks each tenant gets exactly its weight, and the state returns;
 //! nobody is ever ahead of its due by more than 1 − 1/n of a turn.
 //!
-//! **Work** O(members) for a pick, O(1) to join and leave. **Memory** 28 bytes a tenant.
+//! **Work** O(members) for a pick, O(1) to join and leave. **Memory** 36 bytes a tenant.
 
 use super::{FairError, TenantId};
 use crate::error::ConfigError;
@@ -34,14 +38,16 @@ struct Tenant {
     weight: u32,
     /// Position on the member list, [`NIL`] while away.
     position: u32,
-    /// A member: its number. Away: minus its debt against the mean when it left, or 0.
+    /// A member or paused: its number. Away: minus its debt against the mean when it left, or 0.
     number: i64,
+    /// Not a member, and keeps its place.
+    paused: bool,
     /// Away: the count of picks when it left.
     left_at: u64,
 }
 
 impl Tenant {
-    const AWAY: Self = Self { weight: 1, position: NIL, number: 0, left_at: 0 };
+    const AWAY: Self = Self { weight: 1, position: NIL, number: 0, paused: false, left_at: 0 };
 
     /// Away: what is left of its debt after so many picks, 0 or less.
     fn faded(&self, picks: u64) -> i64 {
@@ -101,7 +107,8 @@ impl<S: Storage> Swrr<S> {
         if state.position != NIL {
             return Ok(());
         }
-        let number = mean.saturating_add(state.faded(picks));
+        let number = if state.paused { state.number } else { mean.saturating_add(state.faded(picks)) };
+        state.paused = false;
         let weight = i64::from(state.weight);
         (state.position, state.number) = (position, number);
         self.sum = self.sum.saturating_add(number);
@@ -117,15 +124,39 @@ impl<S: Storage> Swrr<S> {
     /// [`FairError::UnknownTenant`].
     pub fn leave(&mut self, tenant: TenantId) -> Result<(), FairError> {
         self.check(tenant)?;
-        let picks = self.picks;
-        let Some(state) = self.get_mut(tenant.0).filter(|state| state.position != NIL) else { return Ok(()) };
+        self.take_out(tenant.0);
+        let (picks, mean) = (self.picks, self.mean());
+        if let Some(state) = self.get_mut(tenant.0).filter(|state| state.paused) {
+            // What it is behind is forfeited.
+            let ahead = state.number.saturating_sub(mean).min(0);
+            (state.paused, state.number, state.left_at) = (false, ahead, picks);
+        }
+        Ok(())
+    }
+
+    /// Takes a tenant out that has work, none of it ready: it keeps its number until it [joins](Self::join) again. O(1).
+    ///
+    /// # Errors
+    /// [`FairError::UnknownTenant`].
+    pub fn pause(&mut self, tenant: TenantId) -> Result<(), FairError> {
+        self.check(tenant)?;
+        self.take_out(tenant.0);
+        let (picks, mean) = (self.picks, self.mean());
+        if let Some(state) = self.get_mut(tenant.0).filter(|state| !state.paused) {
+            (state.paused, state.number) = (true, mean.saturating_add(state.faded(picks)));
+        }
+        Ok(())
+    }
+
+    /// Takes a member off the list; it is paused from now on.
+    fn take_out(&mut self, tenant: u32) {
+        let Some(state) = self.get_mut(tenant).filter(|state| state.position != NIL) else { return };
         let (position, number, weight) = (state.position, state.number, i64::from(state.weight));
-        state.position = NIL;
-        state.left_at = picks;
+        (state.position, state.paused) = (NIL, true);
         self.sum = self.sum.saturating_sub(number);
         self.weights = self.weights.saturating_sub(weight);
         if let Some(last) = self.members.pop()
-            && last != tenant.0
+            && last != tenant
         {
             if let Some(slot) = self.members.as_mut().get_mut(num::index(position)) {
                 *slot = last;
@@ -134,10 +165,31 @@ impl<S: Storage> Swrr<S> {
                 moved.position = position;
             }
         }
-        let mean = self.mean();
-        if let Some(state) = self.get_mut(tenant.0) {
-            state.number = number.saturating_sub(mean).min(0);
+    }
+
+    /// Gives back a turn that came to nothing: undoes the pick that gave it, for the tenant and for those who are members
+    /// now. Exact while they are those who were ready then. O(members).
+    ///
+    /// # Errors
+    /// [`FairError::UnknownTenant`].
+    pub fn give_turn_back(&mut self, tenant: TenantId) -> Result<(), FairError> {
+        self.check(tenant)?;
+        let others = self.weights;
+        let tenants = self.tenants.as_mut();
+        for &member in self.members.as_ref() {
+            if let Some(state) = tenants.get_mut(num::index(member)) {
+                state.number = state.number.saturating_sub(i64::from(state.weight));
+            }
         }
+        if let Some(state) = tenants.get_mut(tenant.index())
+            && (state.position != NIL || state.paused)
+        {
+            state.number = state.number.saturating_add(others);
+        }
+        if !self.is_member(tenant) {
+            self.sum = self.sum.saturating_sub(others);
+        }
+        self.picks = self.picks.saturating_sub(1);
         Ok(())
     }
 
@@ -227,7 +279,7 @@ impl<S: Storage> Swrr<S> {
     #[must_use]
     pub fn is_settled(&self, tenant: TenantId) -> bool {
         let state = self.tenants.as_ref().get(tenant.index());
-        state.is_some_and(|state| state.position == NIL && state.faded(self.picks) == 0)
+        state.is_some_and(|state| state.position == NIL && !state.paused && state.faded(self.picks) == 0)
     }
 
     /// Makes a tenant as it was at the start: away, of weight 1, without debt. For an id that is to stand for somebody
@@ -290,7 +342,7 @@ impl<S: Storage> Swrr<S> {
         let mut members = 0_usize;
         for (index, state) in self.tenants.as_ref().iter().enumerate() {
             if state.position == NIL {
-                assert!(state.number <= 0, "tenant {index} is away with credit");
+                assert!(state.paused || state.number <= 0, "tenant {index} is away with credit");
                 continue;
             }
             members = members.saturating_add(1);

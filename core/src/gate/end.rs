@@ -36,15 +36,21 @@ impl<S: Storage, C: Capacity, O: Observer> Gate<S, C, O> {
                     self.classes.learn(class, measured);
                 }
                 self.counts.completed = self.counts.completed.saturating_add(1);
-                (outcome, measured.unwrap_or(cost))
+                let actual = measured.unwrap_or(cost);
+                self.order.settle(index, cost, actual);
+                (outcome, actual)
             }
             Completion::NotStarted => {
                 self.service.withdrawn();
                 self.counts.not_started = self.counts.not_started.saturating_add(1);
+                self.order.give_turn_back(index, cost);
                 (Outcome::Ignored, 0)
             }
         };
         let tenant = self.give_back(now, index, grant, outcome, cost, actual);
+        if attempt {
+            self.settle_head(index);
+        }
         self.settle_tenant(index, now);
         if let Some(tenant) = tenant {
             self.observer.on_event(Event::JobEnded { tenant, estimated: cost, actual, ran });
@@ -64,14 +70,15 @@ impl<S: Storage, C: Capacity, O: Observer> Gate<S, C, O> {
             record.attempt = false;
         }
         self.end_attempt(index, bytes);
+        self.settle_head(index);
         self.debug_check();
         Ok(())
     }
 
     /// An attempt was told "not yet": the job goes back to the head of its tenant's queue, with what is left of the time it
-    /// can wait, and does not start before `ready_at`. It is not charged for the attempt (turns of
-    /// [`Order::Smooth`](super::Order::Smooth) are spent). If it cannot wait that long, or may not wait any more, it is
-    /// over. Then [`poll`](Self::poll). O(log n).
+    /// can wait, and does not start before `ready_at`. Its turn is given back and it is not charged, unless it may try again
+    /// at once: then it has had its turn. If it cannot wait that long, or may not wait any more, it is over. Then [`poll`](Self::poll). O(log n);
+    /// [`Order::Smooth`](super::Order::Smooth): O(tenants with work).
     ///
     /// # Errors
     /// [`Stale`] if it is no attempt in flight; nothing is changed.
@@ -86,6 +93,9 @@ impl<S: Storage, C: Capacity, O: Observer> Gate<S, C, O> {
         };
         self.service.withdrawn();
         self.attempts = self.attempts.saturating_sub(1);
+        if ready_at > now {
+            self.order.give_turn_back(index, cost);
+        }
         let tenant = self.give_back(now, index, grant, Outcome::Ignored, cost, 0);
         let refused = match self.tenants.get(index).map(|tenant| tenant.kind) {
             _ if self.closed == Some(CloseMode::Immediate) => Some(Reason::Closed),
@@ -98,6 +108,7 @@ impl<S: Storage, C: Capacity, O: Observer> Gate<S, C, O> {
             // Its id is stale from now on, as after any end.
             let _record = self.jobs.remove(job);
             self.free_place(index, bytes);
+            self.settle_head(index);
             self.settle_tenant(index, now);
             self.counts.refuse(reason);
             if let Some(tenant) = tenant {
@@ -147,7 +158,7 @@ impl<S: Storage, C: Capacity, O: Observer> Gate<S, C, O> {
         matches!(record.state, State::Started { .. }).then_some((record.tenant, record.bytes))
     }
 
-    /// Capacity comes back, and a tenant that was charged `estimated` is charged `actual`. Whose job it was.
+    /// Capacity comes back, and a tenant that was served `estimated` was served `actual`. Whose job it was.
     fn give_back(
         &mut self,
         now: Timestamp,
@@ -159,7 +170,6 @@ impl<S: Storage, C: Capacity, O: Observer> Gate<S, C, O> {
     ) -> Option<super::TenantKey> {
         self.capacity.give_back(now, grant, outcome);
         self.alone = false;
-        self.order.settle(index, estimated, actual);
         let tenant = self.tenants.get_mut(index)?;
         tenant.active = tenant.active.saturating_sub(1);
         tenant.served =
@@ -171,6 +181,13 @@ impl<S: Storage, C: Capacity, O: Observer> Gate<S, C, O> {
     fn end_attempt(&mut self, index: u32, bytes: u64) {
         self.attempts = self.attempts.saturating_sub(1);
         self.free_place(index, bytes);
+    }
+
+    /// An attempt is over: a tenant of which nothing waits has nothing more that may come back.
+    fn settle_head(&mut self, index: u32) {
+        if self.tenants.get(index).is_some_and(|tenant| tenant.queue.is_empty()) {
+            self.refresh(index);
+        }
     }
 
     /// A job takes up no place in the queue any more.

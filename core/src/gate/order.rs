@@ -12,6 +12,17 @@ use crate::slots::Storage;
 /// Candidates that are looked at when the job whose turn it is does not fit.
 pub(super) const LOOK_AHEAD: usize = 64;
 
+/// What is next in a tenant's queue.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Head {
+    /// Nothing.
+    Empty,
+    /// Something that may not start yet, or that may come back.
+    NotReady,
+    /// A job of this cost.
+    Ready(u64),
+}
+
 #[derive(Debug)]
 pub(super) enum Order<S: Storage> {
     Deficit(Drr<S>),
@@ -32,18 +43,18 @@ impl<S: Storage> Order<S> {
         })
     }
 
-    /// What is at the head of a tenant's queue: its cost, or nothing that is ready.
+    /// Tells what is next in a tenant's queue. A turn that it had and cannot use any more is given back.
     #[inline]
-    pub(super) fn set_head(&mut self, tenant: u32, head: Option<u64>) {
+    pub(super) fn set_head(&mut self, tenant: u32, head: Head) {
         let id = TenantId::new(tenant);
-        let told = match self {
-            Self::Deficit(drr) => drr.set_head(id, head),
-            Self::Smooth { swrr, .. } if head.is_some() => swrr.join(id),
-            Self::Smooth { swrr, turn } => {
-                if *turn == Some(id) {
-                    *turn = None;
-                }
-                swrr.leave(id)
+        let told = match (self, head) {
+            (Self::Deficit(drr), Head::Empty) => drr.set_head(id, None),
+            (Self::Deficit(drr), Head::NotReady) => drr.pause(id),
+            (Self::Deficit(drr), Head::Ready(cost)) => drr.set_head(id, Some(cost)),
+            (Self::Smooth { swrr, .. }, Head::Ready(_)) => swrr.join(id),
+            (Self::Smooth { swrr, turn }, head) => {
+                let unused = turn.take_if(|turn| *turn == id).map_or(Ok(()), |id| swrr.give_turn_back(id));
+                unused.and_then(|()| if head == Head::Empty { swrr.leave(id) } else { swrr.pause(id) })
             }
         };
         debug_assert!(told.is_ok(), "{told:?}");
@@ -66,23 +77,22 @@ impl<S: Storage> Order<S> {
 
     /// The head of the tenant whose turn it is was served; what is next in its queue.
     #[inline]
-    pub(super) fn serve(&mut self, tenant: u32, next: Option<u64>) {
-        match self {
-            Self::Deficit(drr) => {
-                let served = drr.serve(next);
-                debug_assert!(served.is_ok(), "{served:?}");
-            }
-            Self::Smooth { turn, .. } => {
+    pub(super) fn serve(&mut self, tenant: u32, next: Head) {
+        let told = match (&mut *self, next) {
+            (Self::Deficit(drr), Head::Empty) => drr.serve(None),
+            (Self::Deficit(drr), Head::NotReady) => drr.serve_then_pause(),
+            (Self::Deficit(drr), Head::Ready(cost)) => drr.serve(Some(cost)),
+            (Self::Smooth { turn, .. }, next) => {
                 *turn = None;
-                if next.is_none() {
-                    self.set_head(tenant, None);
-                }
+                self.set_head(tenant, next);
+                Ok(())
             }
-        }
+        };
+        debug_assert!(told.is_ok(), "{told:?}");
     }
 
     /// A job of this cost was served out of turn, on account of its tenant; what is next in its queue.
-    pub(super) fn serve_out_of_turn(&mut self, tenant: u32, cost: u64, next: Option<u64>) {
+    pub(super) fn serve_out_of_turn(&mut self, tenant: u32, cost: u64, next: Head) {
         let id = TenantId::new(tenant);
         let told = match self {
             Self::Deficit(drr) => drr.charge(id, cost),
@@ -90,6 +100,16 @@ impl<S: Storage> Order<S> {
         };
         debug_assert!(told.is_ok(), "{told:?}");
         self.set_head(tenant, next);
+    }
+
+    /// What a tenant was served for came to nothing: it gets its turn back.
+    pub(super) fn give_turn_back(&mut self, tenant: u32, cost: u64) {
+        let id = TenantId::new(tenant);
+        let told = match self {
+            Self::Deficit(drr) => drr.refund(id, cost),
+            Self::Smooth { swrr, .. } => swrr.give_turn_back(id),
+        };
+        debug_assert!(told.is_ok(), "{told:?}");
     }
 
     /// Whether a tenant may be served out of turn once more: it does not owe `turns` turns yet.
@@ -116,7 +136,7 @@ impl<S: Storage> Order<S> {
         }
     }
 
-    /// Whether any tenant has work.
+    /// Whether no tenant has work that is ready.
     pub(super) fn is_empty(&self) -> bool {
         match self {
             Self::Deficit(drr) => drr.is_empty(),
@@ -205,7 +225,7 @@ impl<S: Storage> Order<S> {
         }
     }
 
-    /// Whether the scheduler knows of work of a tenant.
+    /// Whether the scheduler knows of work of a tenant that is ready.
     pub(super) fn is_active(&self, tenant: u32) -> bool {
         let id = TenantId::new(tenant);
         match self {

@@ -6,7 +6,7 @@ use super::capacity::{Capacity, Room};
 use super::estimate::Load;
 use super::job::{Cost, Job, JobId, Queued, Rejected, TenantKey};
 use super::jobs::{Due, Record, State};
-use super::order::LOOK_AHEAD;
+use super::order::{Head, LOOK_AHEAD};
 use super::settings::Overweight;
 use super::{CloseMode, Gate};
 use crate::error::Reason;
@@ -119,12 +119,22 @@ impl<S: Storage, C: Capacity, O: Observer> Gate<S, C, O> {
                     self.take_place(tenant, job.bytes);
                 }
                 let id = JobId(id);
+                self.take_turn(tenant, cost);
                 self.begin(now, id, taken, false);
                 self.debug_check();
                 Ok(id)
             }
             Err(reason) => Err(self.reject_start(now, &job, known, cost.unwrap_or(0), reason)),
         }
+    }
+
+    /// A job is started that never waited: its tenant, the only one with work, has and uses its turn.
+    fn take_turn(&mut self, index: u32, cost: u64) {
+        self.order.set_head(index, Head::Ready(cost));
+        let turn = self.order.pick();
+        debug_assert_eq!(turn, Some(index), "nobody else has work that is ready");
+        let next = self.head(index);
+        self.order.serve(index, next);
     }
 
     /// The index of a tenant with a key that is unknown: a free place, or that of an idle tenant that nobody loses

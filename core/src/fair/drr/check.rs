@@ -18,6 +18,10 @@ impl<S: Storage> Drr<S> {
         let head = i128::from(state.head);
         match state.place {
             Place::Idle => assert!(state.credit <= 0, "tenant {index}: idle with credit {}", state.credit),
+            Place::Paused => {
+                let unspent = state.round == self.round && state.credit >= self.share_of(state);
+                assert!(!unspent, "I2: tenant {index} is paused with an unspent visit");
+            }
             Place::Turn => {
                 assert_eq!(self.turn, index, "I1: two turns");
                 assert!(state.credit >= head, "I2: tenant {index}: {} < {head}", state.credit);
@@ -38,6 +42,7 @@ impl<S: Storage> Drr<S> {
         }
         let count = |place| states.iter().filter(|state| state.place == place).count();
         assert_eq!(self.later.len(), count(Place::Later), "I1: the heap");
+        assert_eq!(num::index(self.paused), count(Place::Paused), "I1: paused tenants");
         assert_eq!(usize::from(self.turn != NIL), count(Place::Turn), "I1: the turn");
         let mut listed = 0_usize;
         let [even, odd] = &self.lanes;

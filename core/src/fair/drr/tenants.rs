@@ -13,6 +13,8 @@ use crate::slots::{Buffer, NIL, Storage};
 pub(super) enum Place {
     /// No work.
     Idle,
+    /// Work, none of it ready.
+    Paused,
     /// Being served.
     Turn,
     /// In the lane of the present round or of the next, as its `round` says.
@@ -32,9 +34,10 @@ pub(super) struct Tenant {
     pub(super) head: u64,
     /// Order of visits within a round: lower first.
     pub(super) order: u64,
-    /// With work: the round of the visit that will serve it. Idle: the round of its last visit.
+    /// Due: the round of the visit that will serve it. Idle or paused: the round of its last visit.
     pub(super) round: u128,
-    /// With work: its credit at that visit, quantum included. Idle: 0, or minus its debt after its last visit.
+    /// Due: its credit at that visit, quantum included. Paused: its credit after its last visit. Idle: 0, or minus its
+    /// debt after it.
     pub(super) credit: i128,
 }
 

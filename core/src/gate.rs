@@ -237,11 +237,9 @@ impl<S: Storage, C: Capacity, O: Observer> Gate<S, C, O> {
     /// was one. O(log n).
     pub fn remove_tenant(&mut self, tenant: TenantKey) -> bool {
         let Some(index) = self.tenants.find(tenant) else { return false };
-        if self.tenants.get(index).is_some_and(tenants::Tenant::is_unready) {
-            self.unready.remove(self.tenants.readiness(), index);
-        }
-        self.order.set_head(index, None);
-        if self.tenants.remove(index) {
+        let is_free = self.tenants.remove(index);
+        self.refresh(index);
+        if is_free {
             self.order.forget(index);
         }
         self.debug_check();

@@ -23,8 +23,9 @@
 //!
 //! **Order.** Tenants are served by [deficit round robin](crate::fair::drr) in cost or by
 //! [smooth weighted round robin](crate::fair::swrr) in turns, over those whose next job is ready; one whose next job is
-//! not stands still, and so does one whose last job is an attempt in flight. A tenant that runs out of work keeps no
-//! credit; the debt of a job that cost more than it was charged is repaid out of its next turns, and
+//! not stands still, and so does one whose last job is an attempt in flight. Of tenants that become ready at one instant,
+//! as those do that one limiter sends back, whoever has been served least by its weight goes first. A tenant that runs
+//! out of work keeps no credit; the debt of a job that cost more than it was charged is repaid out of its next turns, and
 //! the tenant stays known until then or until [`forgive_after`](Settings::forgive_after). Within a tenant: first come,
 //! first served; newest first while it is overloaded, if so chosen.
 //!
@@ -110,6 +111,9 @@ use jobs::Jobs;
 use order::Head;
 use tenants::{Kind, Tenants};
 
+/// Bits after the point of a tenant's progress.
+const PROGRESS_BITS: u32 = 16;
+
 /// Bounded queues of many tenants in front of a shared capacity; see the [module](self).
 ///
 /// ```
@@ -155,6 +159,8 @@ pub struct Gate<S: Storage, C: Capacity = Budget, O: Observer = NoObserver> {
     backlog: Backlog,
     service: Service<S>,
     classes: Classes<S>,
+    /// Progress of the tenant that was served last, before it was; never less than before.
+    progress: u128,
     /// Attempts in flight.
     attempts: u32,
     /// Bytes of the places taken up.
@@ -197,6 +203,7 @@ impl<S: Storage, C: Capacity, O: Observer> Gate<S, C, O> {
             order,
             service: Service::new(settings.max_active, settings.expected_service)?,
             classes: Classes::new(settings.classes, settings.cost_smoothing_ppm)?,
+            progress: 0,
             attempts: 0,
             bytes: 0,
             alone: false,
@@ -239,11 +246,9 @@ impl<S: Storage, C: Capacity, O: Observer> Gate<S, C, O> {
     /// was one. O(log n).
     pub fn remove_tenant(&mut self, tenant: TenantKey) -> bool {
         let Some(index) = self.tenants.find(tenant) else { return false };
-        if self.tenants.get(index).is_some_and(tenants::Tenant::is_unready) {
-            self.unready.remove(self.tenants.readiness(), index);
-        }
-        self.order.set_head(index, Head::Empty);
-        if self.tenants.remove(index) {
+        let is_free = self.tenants.remove(index);
+        self.refresh(index);
+        if is_free {
             self.order.forget(index);
         }
         self.debug_check();
@@ -409,43 +414,55 @@ impl<S: Storage, C: Capacity, O: Observer> Gate<S, C, O> {
         }
     }
 
-    /// What the scheduler is to know of a tenant. Keeps the heap of those whose next job is not ready.
+    /// What the scheduler is to know of a tenant, and if that is "not ready": when it will be.
     #[inline]
-    fn head(&mut self, index: u32) -> Head {
-        let next = self.jobs.at(self.next_job(index)).and_then(|record| match record.state {
-            jobs::State::Waiting { ready_at, .. } => Some((record.cost, ready_at)),
-            jobs::State::Started { .. } => None,
-        });
-        let Some(tenant) = self.tenants.get(index) else { return Head::Empty };
-        let removed = tenant.kind == Kind::Removed;
-        let ready_at = next
-            .map(|(_, ready_at)| ready_at)
-            .filter(|&at| at > self.now && !removed)
-            .map(|ready_at| self.turns_ready(tenant, ready_at));
-        if tenant.is_unready() && ready_at != Some(tenant.ready_at) {
+    fn look(&self, index: u32) -> (Head, Option<Timestamp>) {
+        let Some(tenant) = self.tenants.get(index).filter(|tenant| tenant.kind != Kind::Removed) else {
+            return (Head::Empty, None);
+        };
+        match self.jobs.at(self.next_job(index)) {
+            Some(&jobs::Record { cost, state: jobs::State::Waiting { ready_at, .. }, .. }) => {
+                if ready_at <= self.now {
+                    (Head::Ready(cost), None)
+                } else {
+                    (Head::NotReady, Some(self.turns_ready(tenant, ready_at)))
+                }
+            }
+            // An attempt in flight may come back.
+            _ if tenant.places > 0 => (Head::NotReady, None),
+            _ => (Head::Empty, None),
+        }
+    }
+
+    /// Keeps the heap of tenants whose next job is not ready, once the scheduler knows.
+    #[inline]
+    fn watch(&mut self, index: u32, ready_at: Option<Timestamp>) {
+        let Some(tenant) = self.tenants.get(index) else { return };
+        if tenant.is_unready() {
             self.unready.remove(self.tenants.readiness(), index);
         }
-        let Some(tenant) = self.tenants.get_mut(index) else { return Head::Empty };
-        match (ready_at, next) {
-            _ if removed => Head::Empty,
-            (None, Some((cost, _))) => Head::Ready(cost),
-            // An attempt in flight may come back.
-            (None, None) if tenant.places > 0 => Head::NotReady,
-            (None, None) => Head::Empty,
-            (Some(_), _) if tenant.is_unready() => Head::NotReady,
-            (Some(ready_at), _) => {
-                tenant.ready_at = ready_at;
-                self.unready.push(self.tenants.readiness(), index);
-                Head::NotReady
-            }
+        if let Some(ready_at) = ready_at
+            && let Some(tenant) = self.tenants.get_mut(index)
+        {
+            tenant.ready_at = ready_at;
+            self.unready.push(self.tenants.readiness(), index);
         }
+    }
+
+    /// What serving a job of this cost adds to the progress of its tenant.
+    #[inline]
+    fn step(&self, index: u32, cost: u64) -> u128 {
+        let weight = num::from_u32(self.order.weight(index));
+        let weight = core::num::NonZeroU64::new(weight).unwrap_or(core::num::NonZeroU64::MIN);
+        num::div_ceil(u128::from(self.order.units(cost)) << PROGRESS_BITS, weight)
     }
 
     /// Tells the scheduler what is next of a tenant.
     #[inline]
     fn refresh(&mut self, index: u32) {
-        let head = self.head(index);
+        let (head, ready_at) = self.look(index);
         self.order.set_head(index, head);
+        self.watch(index, ready_at);
     }
 
     /// A call for a job that is over, or in another state.

@@ -178,6 +178,8 @@ struct Tenant {
     unready: bool,
     started: u64,
     served: u128,
+    /// How far it has been served by its weight, in 2⁻¹⁶.
+    progress: u128,
     /// When the interval ends, the waits in it, whether the queue stands.
     standing: (u64, Vec<u64>, bool),
 }
@@ -209,6 +211,8 @@ pub struct Gate {
     /// What has happened.
     pub counts: Counts,
     now: u64,
+    /// How far the tenant had been that was served last.
+    progress: u128,
     /// Whether immediately.
     closed: Option<bool>,
     jobs: Vec<Job>,
@@ -236,6 +240,7 @@ impl Gate {
             limit,
             counts: Counts::default(),
             now: 0,
+            progress: 0,
             closed: None,
             jobs: Vec::new(),
             tenants: Vec::new(),

@@ -41,15 +41,6 @@ fn every_plan_holds_its_ranges_its_rules_and_its_snapshot() {
 }
 
 #[test]
-fn a_plan_of_a_claim_that_is_still_open_fails_by_its_range_only_and_is_to_be_moved_once_it_holds() {
-    for path in suite::plans(&plans().join("open")).unwrap_or_default() {
-        let outcome = run(&path);
-        assert_eq!(outcome.findings.violations, [], "{}: a rule is never open", path.display());
-        assert!(!outcome.findings.pass(), "{} holds now: move it up to the others", path.display());
-    }
-}
-
-#[test]
 fn the_same_plan_gives_the_same_report_twice() {
     let path = copy("same-twice", "vtc-poisson-short-long", |text| text);
     assert_eq!(run(&path).text, run(&path).text);

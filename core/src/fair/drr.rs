@@ -29,9 +29,9 @@
 //! everybody due in it was visited, or when nobody has work.
 //!
 //! **Not ready.** A tenant whose next job may not start yet, because a rate limiter said so, say, is *paused*: it is not
-//! visited and not idle either, keeps its credit, and comes back at the end of the round in progress unless it was visited
-//! in it. A visit of which nothing was spent is given back. So of many tenants that find the same limiter empty and come
-//! back at the same instant each gets its share, not the first of them everything.
+//! visited and not idle either, and keeps its credit. A visit of which nothing was spent is given back. It comes back at
+//! the end of the round in progress, unless it was visited in it. Visits that it missed are gone: who cannot use its
+//! turns does not save them up. Where many are sent back to one instant, the caller decides who comes back first.
 //!
 //! **Source.** Shreedhar & Varghese, *Efficient fair queuing using deficit round robin*, 1995. Deviations: rounds
 //! without service are skipped arithmetically; a tenant that becomes active joins the end of the round in progress
@@ -43,7 +43,7 @@
 //! the turn's tenant, whose credit covers its head. **I3** both lanes are in visiting order. **I4** nobody on the heap
 //! is due before the present round.
 //!
-//! **Law.** For tenants i, j that both have work throughout an interval, with S the cost served in it, w the weights
+//! **Law.** For tenants i, j that both have work that is ready throughout an interval, with S the cost served in it, w the weights
 //! and L the largest costs: |Sᵢ/wᵢ − Sⱼ/wⱼ| ≤ quantum + Lᵢ/wᵢ + Lⱼ/wⱼ. A head of cost c is served after at most ⌈c/Q⌉
 //! visits, during which each other tenant is served less than ⌈c/Q⌉·Qⱼ + Lⱼ.
 //!
@@ -141,7 +141,9 @@ impl<S: Storage> Drr<S> {
             (Place::Idle, None) => {}
             (Place::Idle | Place::Paused, Some(head)) => self.activate(index, head),
             (Place::Paused, None) => {
-                let (visited, credit) = (state.round, state.credit);
+                self.reckon_up(index);
+                let (visited, credit) =
+                    self.tenants.get(index).map_or((0, 0), |state| (state.round, state.credit));
                 self.paused = self.paused.saturating_sub(1);
                 self.retire(index, visited, credit);
             }
@@ -166,6 +168,10 @@ impl<S: Storage> Drr<S> {
     /// [`FairError::UnknownTenant`].
     pub fn pause(&mut self, tenant: TenantId) -> Result<(), FairError> {
         let index = self.check(tenant)?;
+        let place = self.tenants.get(index).map(|state| state.place);
+        if place == Some(Place::Idle) {
+            self.reckon_up(index);
+        }
         let Some(state) = self.tenants.get(index) else { return Ok(()) };
         let (visited, credit) = match state.place {
             Place::Paused => return Ok(()),
@@ -425,15 +431,16 @@ impl<S: Storage> Drr<S> {
         let Some(state) = self.tenants.get(index) else { return };
         let credit = self.idle_credit(state);
         let mut visited = state.round;
+        let paused = state.place == Place::Paused;
         if visited != round {
             // A new place at the end of this round.
             visited = round.saturating_sub(1);
             self.orders = orders;
+            if let Some(state) = self.tenants.get_mut(index) {
+                state.order = orders;
+            }
         }
-        if let Some(state) = self.tenants.get_mut(index) {
-            state.order = if visited == round { state.order } else { orders };
-            self.paused = self.paused.saturating_sub(u32::from(state.place == Place::Paused));
-        }
+        self.paused = self.paused.saturating_sub(u32::from(paused));
         self.schedule(index, head, visited, credit);
     }
 
@@ -472,7 +479,7 @@ impl<S: Storage> Drr<S> {
 
     /// Takes a waiting tenant off its lane or the heap; answers the round of its last visit and the credit it was left with.
     fn unschedule(&mut self, index: u32) -> (u128, i128) {
-        let found = self.tenants.get(index).map(|state| (self.last_visit(state), self.credit_before(state)));
+        let found = self.tenants.get(index).map(|state| (self.visited(state), self.credit_before(state)));
         self.take_out(index);
         found.unwrap_or((self.round, 0))
     }
@@ -493,7 +500,7 @@ impl<S: Storage> Drr<S> {
         let Some(state) = self.tenants.get_mut(index) else { return };
         (state.place, state.head) = (Place::Paused, 0);
         (state.round, state.credit) = if visited == round && credit >= share {
-            (round.saturating_sub(1), credit.saturating_sub(share))
+            (visited.saturating_sub(1), credit.saturating_sub(share))
         } else {
             (visited, credit)
         };
@@ -529,13 +536,13 @@ impl<S: Storage> Drr<S> {
     }
 
     /// The last round in which a waiting tenant was, or would have been, visited.
-    fn last_visit(&self, state: &Tenant) -> u128 {
+    fn visited(&self, state: &Tenant) -> u128 {
         if state.order <= self.cursor { self.round } else { self.round.saturating_sub(1) }
     }
 
     /// A waiting tenant's credit before the visits that are still to come.
     fn credit_before(&self, state: &Tenant) -> i128 {
-        let visits = state.round.saturating_sub(self.last_visit(state));
+        let visits = state.round.saturating_sub(self.visited(state));
         let quanta = visits.saturating_mul(num::product(self.quantum, num::from_u32(state.weight)));
         state.credit.saturating_sub_unsigned(quanta)
     }

@@ -105,9 +105,11 @@ impl<S: Storage, C: Capacity, O: Observer> Gate<S, C, O> {
                 }
                 Ok(taken) => {
                     self.dequeue(id);
-                    let head = self.head(tenant);
-                    self.order.serve(tenant, head);
-                    return self.begin(now, id, taken, false);
+                    let started = self.begin(now, id, taken, false);
+                    let (next, ready_at) = self.look(tenant);
+                    self.order.serve(tenant, next);
+                    self.watch(tenant, ready_at);
+                    return started;
                 }
                 Err(Reason::NoPermits) => return self.pass(now, tenant, id),
                 Err(reason) => return self.refuse_waiting(now, id, reason),
@@ -171,9 +173,11 @@ impl<S: Storage, C: Capacity, O: Observer> Gate<S, C, O> {
             blocked.passes = blocked.passes.saturating_add(1);
         }
         self.dequeue(id);
-        let next = self.head(tenant);
+        let started = self.begin(now, id, taken, true);
+        let (next, ready_at) = self.look(tenant);
         self.order.serve_out_of_turn(tenant, cost, next);
-        self.begin(now, id, taken, true)
+        self.watch(tenant, ready_at);
+        started
     }
 
     /// Takes what a job needs to run, by every bound on what runs (I3).
@@ -215,10 +219,13 @@ impl<S: Storage, C: Capacity, O: Observer> Gate<S, C, O> {
     ) -> Option<GateEvent> {
         let record = self.jobs.get_mut(id)?;
         record.state = State::Started { grant: taken.grant, at: now };
-        let &mut Record { tenant, cost, submitted, attempt, .. } = record;
+        let &mut Record { tenant: index, cost, submitted, attempt, .. } = record;
         self.alone = taken.alone;
         self.service.started(now);
-        let tenant = self.tenants.get_mut(tenant)?;
+        let step = self.step(index, cost);
+        let tenant = self.tenants.get_mut(index)?;
+        self.progress = self.progress.max(tenant.progress);
+        tenant.progress = tenant.progress.saturating_add(step);
         tenant.active = tenant.active.saturating_add(1);
         tenant.started = tenant.started.saturating_add(1);
         tenant.served = tenant.served.saturating_add(u128::from(cost));

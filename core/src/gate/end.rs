@@ -43,7 +43,7 @@ impl<S: Storage, C: Capacity, O: Observer> Gate<S, C, O> {
             Completion::NotStarted => {
                 self.service.withdrawn();
                 self.counts.not_started = self.counts.not_started.saturating_add(1);
-                self.order.give_turn_back(index, cost);
+                self.give_turn_back(index, cost);
                 (Outcome::Ignored, 0)
             }
         };
@@ -94,7 +94,7 @@ impl<S: Storage, C: Capacity, O: Observer> Gate<S, C, O> {
         self.service.withdrawn();
         self.attempts = self.attempts.saturating_sub(1);
         if ready_at > now {
-            self.order.give_turn_back(index, cost);
+            self.give_turn_back(index, cost);
         }
         let tenant = self.give_back(now, index, grant, Outcome::Ignored, cost, 0);
         let refused = match self.tenants.get(index).map(|tenant| tenant.kind) {
@@ -181,6 +181,20 @@ impl<S: Storage, C: Capacity, O: Observer> Gate<S, C, O> {
     fn end_attempt(&mut self, index: u32, bytes: u64) {
         self.attempts = self.attempts.saturating_sub(1);
         self.free_place(index, bytes);
+    }
+
+    /// What a tenant was served for came to nothing.
+    fn give_turn_back(&mut self, index: u32, cost: u64) {
+        let step = self.step(index, cost);
+        self.order.give_turn_back(index, cost);
+        // While it is on the heap of the unready, its place there must not change unseen.
+        let ready_at =
+            self.tenants.get(index).filter(|tenant| tenant.is_unready()).map(|tenant| tenant.ready_at);
+        self.watch(index, None);
+        if let Some(tenant) = self.tenants.get_mut(index) {
+            tenant.progress = tenant.progress.saturating_sub(step);
+        }
+        self.watch(index, ready_at);
     }
 
     /// An attempt is over: a tenant of which nothing waits has nothing more that may come back.

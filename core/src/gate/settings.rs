@@ -81,12 +81,12 @@ pub struct Settings {
     pub refuse_early: bool,
     /// Service time to reckon with until the first job has ended. Default `None`: no estimate, no early refusal.
     pub expected_service: Option<Duration>,
-    /// A tenant whose oldest job has waited this long is served newest first, and a newcomer displaces its oldest where
+    /// A tenant whose first waiting job has waited this long is served newest first, and a newcomer displaces its oldest where
     /// its own bounds are reached. Default `None`: always first come, first served.
     pub newest_first_after: Option<Duration>,
     /// A bound on waiting that tells a standing queue from a burst. Default `None`.
     pub codel: Option<CoDel>,
-    /// A tenant in debt is forgotten, and its debt forgiven, when it has had no job for this long and its place is
+    /// A tenant in debt is forgotten, and its debt forgiven, when it has had no job for longer than this and its place is
     /// needed. Default 60 s.
     pub forgive_after: Duration,
     /// Number of cost classes. Default 0.

@@ -64,7 +64,7 @@ impl<S: Storage, C: Capacity, O: Observer> Gate<S, C, O> {
             debug_assert!(false, "places and active jobs are bounded by the table");
             return Err(self.reject(job.tenant, Reason::QueueFull, outlook));
         };
-        self.tenants.wake(tenant);
+        self.tenants.wake(tenant, self.progress);
         self.take_place(tenant, job.bytes);
         let id = JobId(id);
         self.join_queue(tenant, id, false);
@@ -114,7 +114,7 @@ impl<S: Storage, C: Capacity, O: Observer> Gate<S, C, O> {
                     self.untake(now, taken);
                     return Err(self.reject_start(now, &job, known, cost, Reason::QueueFull));
                 };
-                self.tenants.wake(tenant);
+                self.tenants.wake(tenant, self.progress);
                 if job.attempt {
                     self.take_place(tenant, job.bytes);
                 }
@@ -133,8 +133,9 @@ impl<S: Storage, C: Capacity, O: Observer> Gate<S, C, O> {
         self.order.set_head(index, Head::Ready(cost));
         let turn = self.order.pick();
         debug_assert_eq!(turn, Some(index), "nobody else has work that is ready");
-        let next = self.head(index);
+        let (next, ready_at) = self.look(index);
         self.order.serve(index, next);
+        self.watch(index, ready_at);
     }
 
     /// The index of a tenant with a key that is unknown: a free place, or that of an idle tenant that nobody loses

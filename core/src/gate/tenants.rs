@@ -43,8 +43,10 @@ pub(super) struct Tenant {
     pub(super) queue: Chain,
     /// Position on the heap of tenants whose next job is not ready; [`NIL`] if it is not there.
     ready_position: u32,
-    /// When its next job is ready, as far as that is in the future.
+    /// On that heap: when its next job is ready.
     pub(super) ready_at: Timestamp,
+    /// How far it has been served, cost by weight: where many become ready at one instant, the least goes first.
+    pub(super) progress: u128,
     /// Places of the queue it takes up: waiting jobs and attempts.
     pub(super) places: u32,
     /// Bytes of these.
@@ -70,6 +72,7 @@ impl Tenant {
             queue: Chain::EMPTY,
             ready_position: NIL,
             ready_at: Timestamp::ZERO,
+            progress: 0,
             places: 0,
             bytes: 0,
             work: 0,
@@ -181,8 +184,15 @@ impl<S: Storage> Tenants<S> {
         }
     }
 
-    /// An idle tenant gets a job.
-    pub(super) fn wake(&mut self, index: u32) {
+    /// An idle tenant gets a job: it is as far as those who are served now, if it is not further.
+    pub(super) fn wake(&mut self, index: u32, progress: u128) {
+        let Some(tenant) = self.get_mut(index).filter(|tenant| tenant.is_idle()) else { return };
+        tenant.progress = tenant.progress.max(progress);
+        self.take_off(index);
+    }
+
+    /// Takes an idle tenant off the list of these.
+    fn take_off(&mut self, index: u32) {
         if self.get(index).is_some_and(|tenant| tenant.kind == Kind::Passing && tenant.is_idle()) {
             self.idle.remove(&mut self.table, index);
         }
@@ -190,7 +200,7 @@ impl<S: Storage> Tenants<S> {
 
     /// A tenant's weight was set: it stays known.
     pub(super) fn configure(&mut self, index: u32) {
-        self.wake(index);
+        self.take_off(index);
         if let Some(tenant) = self.get_mut(index) {
             tenant.kind = Kind::Configured;
         }
@@ -205,7 +215,7 @@ impl<S: Storage> Tenants<S> {
 
     /// Removes a tenant: its key is free at once, its place when its last job is gone. Answers whether it is free now.
     pub(super) fn remove(&mut self, index: u32) -> bool {
-        self.wake(index);
+        self.take_off(index);
         self.unmap(index);
         let Some(tenant) = self.get_mut(index) else { return false };
         tenant.kind = Kind::Removed;
@@ -247,7 +257,7 @@ impl<S: Storage> Tenants<S> {
     }
 
     /// The tenants as keys of the heap of those that are not ready.
-    pub(super) const fn readiness(&mut self) -> &mut impl Keys<Key = (Timestamp, u32)> {
+    pub(super) const fn readiness(&mut self) -> &mut impl Keys<Key = (Timestamp, u128, u32)> {
         &mut self.table
     }
 
@@ -321,11 +331,13 @@ impl<S: Storage> Arena for Table<S> {
 }
 
 impl<S: Storage> Keys for Table<S> {
-    type Key = (Timestamp, u32);
+    type Key = (Timestamp, u128, u32);
 
     fn key(&self, member: u32) -> Self::Key {
         let tenant = self.0.as_ref().get(num::index(member));
-        (tenant.map_or(Timestamp::MAX, |tenant| tenant.ready_at), member)
+        let (ready_at, progress) =
+            tenant.map_or((Timestamp::MAX, u128::MAX), |tenant| (tenant.ready_at, tenant.progress));
+        (ready_at, progress, member)
     }
 
     fn set_position(&mut self, member: u32, position: u32) {

@@ -1,5 +1,6 @@
 //! How jobs end, or go back.
 
+use super::turns::Head;
 use super::{Ending, Gate, Why};
 
 impl Gate {
@@ -25,8 +26,15 @@ impl Gate {
                 0
             }
         };
+        if ending == Ending::NotStarted {
+            self.give_back(job.place, job.cost);
+        } else {
+            self.charge(job.place, job.cost, cost);
+        }
         self.jobs.retain(|job| job.number != number);
-        self.charge(job.place, job.cost, cost);
+        if job.attempt {
+            self.look_again(job.place);
+        }
         self.settle(job.place);
         true
     }
@@ -37,7 +45,10 @@ impl Gate {
         if !self.is_attempt(number) {
             return self.stale();
         }
-        self.job_mut(number).attempt = false;
+        let job = self.job_mut(number);
+        job.attempt = false;
+        let place = job.place;
+        self.look_again(place);
         true
     }
 
@@ -53,7 +64,11 @@ impl Gate {
         (job.running, job.ready_at) = (None, ready_at);
         let (place, cost, deadline) = (job.place, job.cost, job.deadline);
         self.starts.pop();
-        self.charge(place, cost, 0);
+        if ready_at > now {
+            self.give_back(place, cost);
+        } else {
+            self.tenant(place).served -= u128::from(cost);
+        }
         let over = if self.closed == Some(true) {
             Some(Why::Closed)
         } else if self.tenant(place).removed {
@@ -72,6 +87,7 @@ impl Gate {
             return Some(Ok(()));
         };
         self.jobs.retain(|job| job.number != number);
+        self.look_again(place);
         self.settle(place);
         self.counts.refused.push(why);
         Some(Err(why))
@@ -100,7 +116,7 @@ impl Gate {
         let tenant = self.tenant(place);
         (tenant.removed, tenant.unready) = (true, false);
         self.idle.retain(|&(idle, _)| idle != place);
-        self.turns.set_head(place, None);
+        self.turns.set_head(place, Head::Empty);
         self.settle(place);
         true
     }
@@ -117,6 +133,22 @@ impl Gate {
 
     fn is_attempt(&self, number: u64) -> bool {
         self.find(number).is_some_and(|job| job.attempt && job.running.is_some())
+    }
+
+    /// A tenant of which nothing waits has an attempt less that may come back.
+    fn look_again(&mut self, place: usize) {
+        if self.tenant(place).line.is_empty() {
+            self.refresh(place);
+        }
+    }
+
+    /// What was served at the start came to nothing.
+    fn give_back(&mut self, place: usize, cost: u64) {
+        let step = self.turns.step(place, cost);
+        self.turns.give_back(place, cost);
+        let tenant = self.tenant(place);
+        tenant.served -= u128::from(cost);
+        tenant.progress = tenant.progress.saturating_sub(step);
     }
 
     /// What was charged at the start was not what it cost.

@@ -1,5 +1,6 @@
 //! Letting jobs in.
 
+use super::turns::Head;
 use super::{Cost, Gate, Job, NewJob, Running, Tenant, Told, Why};
 
 /// What runs would be held, and whether alone.
@@ -51,7 +52,14 @@ impl Gate {
         let admitted = self.admit_at_once(job, passed_over);
         let (held, place) = admitted.inspect_err(|&why| self.counts.refused.push(why))?;
         let number = self.insert(job, place, None);
+        let cost = self.job(number).cost;
+        self.turns.set_head(place, Head::Ready(cost));
+        assert!(!self.is_exact() || self.turns.pick() == Some(place), "nobody else has work that is ready");
         self.start(number, held);
+        let next = self.look(place);
+        if self.is_exact() {
+            self.turns.serve(place, next);
+        }
         Ok(number)
     }
 
@@ -138,6 +146,11 @@ impl Gate {
         let (deadline, ready_at) = (self.deadline(job), job.ready_at.unwrap_or(0));
         let submitted = self.now;
         self.idle.retain(|&(idle, _)| idle != place);
+        if self.jobs.iter().all(|job| job.place != place) {
+            let served_now = self.progress;
+            let tenant = self.tenant(place);
+            tenant.progress = tenant.progress.max(served_now);
+        }
         self.jobs.push(Job {
             number,
             place,
@@ -204,6 +217,7 @@ impl Gate {
             removed: false,
             line: Vec::new(),
             unready: false,
+            progress: 0,
             started: 0,
             served: 0,
             standing: (0, Vec::new(), false),

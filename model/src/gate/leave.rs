@@ -1,6 +1,7 @@
 //! Letting jobs out of the queue.
 
 use super::enter::Held;
+use super::turns::Head;
 use super::{Gate, Running, Said, Tenant, Why};
 
 /// Jobs of one queue, and tenants, that are looked at to pass a blocked one.
@@ -62,10 +63,13 @@ impl Gate {
     /// Tells the turns of those whose next job has become ready, in that order.
     pub(super) fn wake(&mut self) {
         let unready = self.tenants.iter().filter(|tenant| tenant.unready);
-        let ready = unready.filter_map(|tenant| Some((self.job(self.ready(tenant)?).ready_at, tenant.place)));
+        let ready = unready.filter_map(|tenant| {
+            let ready_at = self.job(self.ready(tenant)?).ready_at;
+            Some((ready_at, tenant.progress, tenant.place))
+        });
         let mut ready: Vec<_> = ready.collect();
         ready.sort_unstable();
-        for (_, place) in ready {
+        for (_, _, place) in ready {
             self.refresh(place);
         }
     }
@@ -76,14 +80,20 @@ impl Gate {
         self.turns.set_head(place, head);
     }
 
-    /// The cost of a tenant's next job, if it is ready.
-    fn look(&mut self, place: usize) -> Option<u64> {
-        let tenant = self.tenants.iter().find(|tenant| tenant.place == place)?;
-        let ready = self.ready(tenant);
-        let unready = ready.is_none() && !tenant.removed && !tenant.line.is_empty();
-        let cost = ready.map(|number| self.job(number).cost);
-        self.tenant(place).unready = unready;
-        cost
+    /// What is next of a tenant.
+    pub(super) fn look(&mut self, place: usize) -> Head {
+        let Some(tenant) = self.tenants.iter().find(|tenant| tenant.place == place) else {
+            return Head::Empty;
+        };
+        let (ready, waits, removed) = (self.ready(tenant), !tenant.line.is_empty(), tenant.removed);
+        let in_flight =
+            self.jobs.iter().any(|job| job.place == place && job.attempt && job.running.is_some());
+        self.tenant(place).unready = ready.is_none() && !removed && waits;
+        match ready {
+            Some(number) => Head::Ready(self.job(number).cost),
+            None if !removed && (waits || in_flight) => Head::NotReady,
+            None => Head::Empty,
+        }
     }
 
     /// The job whose turn it is, or one that may pass it.
@@ -114,11 +124,11 @@ impl Gate {
         match said {
             Some(Said::Started(started, _)) if started == number => {
                 self.take_out(number);
+                self.start(number, held);
                 let next = self.look(place);
                 if self.is_exact() {
                     self.turns.serve(place, next);
                 }
-                self.start(number, held);
                 Ok(())
             }
             _ => Err(format!("{said:?}, but {number} has its turn and fits")),
@@ -142,9 +152,9 @@ impl Gate {
         let job = self.job(number).clone();
         let held = self.room_for(job.weight, job.attempt).expect("it may pass");
         self.take_out(number);
+        self.start(number, held);
         let next = self.look(job.place);
         self.turns.serve_out_of_turn(job.place, job.cost, next);
-        self.start(number, held);
         self.counts.passed += 1;
         Ok(())
     }
@@ -238,7 +248,10 @@ impl Gate {
         let job = self.job_mut(number);
         job.running = Some(Running { since: now, held, alone });
         let (place, cost, waited) = (job.place, job.cost, now - job.submitted);
+        let step = self.turns.step(place, cost);
+        self.progress = self.progress.max(self.tenant(place).progress);
         let tenant = self.tenant(place);
+        tenant.progress += step;
         tenant.started += 1;
         tenant.served += u128::from(cost);
         self.starts.push(now);

@@ -2,6 +2,26 @@
 
 use super::Order;
 
+/// What is next of a tenant.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Head {
+    /// Nothing.
+    Empty,
+    /// Something that may not start yet, or may come back.
+    NotReady,
+    /// A job of this cost.
+    Ready(u64),
+}
+
+impl Head {
+    const fn cost(self) -> Option<u64> {
+        match self {
+            Self::Ready(cost) => Some(cost),
+            Self::Empty | Self::NotReady => None,
+        }
+    }
+}
+
 /// One of the two orders.
 #[derive(Clone, Debug)]
 pub enum Turns {
@@ -21,6 +41,7 @@ impl Turns {
                 tenants: vec![Visited::default(); tenants],
                 turn: None,
                 joined: 0,
+                round: 1,
             }),
             Order::Smooth => {
                 Self::Smooth(Smooth { tenants: vec![Number::default(); tenants], turn: None, picks: 0 })
@@ -28,11 +49,16 @@ impl Turns {
         }
     }
 
-    /// What the next job of a tenant costs, if it has one that is ready.
-    pub fn set_head(&mut self, tenant: usize, head: Option<u64>) {
+    /// What is next of a tenant.
+    pub fn set_head(&mut self, tenant: usize, head: Head) {
         match self {
             Self::Deficit(deficit) => deficit.set_head(tenant, head),
-            Self::Smooth(smooth) => smooth.set_head(tenant, head.is_some()),
+            Self::Smooth(smooth) => {
+                if smooth.turn == Some(tenant) && head.cost().is_none() {
+                    smooth.undo(tenant);
+                }
+                smooth.set_head(tenant, head);
+            }
         }
     }
 
@@ -45,27 +71,35 @@ impl Turns {
     }
 
     /// The tenant whose turn it is was served.
-    pub fn serve(&mut self, tenant: usize, next: Option<u64>) {
+    pub fn serve(&mut self, tenant: usize, next: Head) {
         match self {
             Self::Deficit(deficit) => {
-                let cost = deficit.tenants[tenant].head.expect("it has the turn");
+                let cost = deficit.tenants[tenant].head.cost().expect("it has the turn");
                 deficit.tenants[tenant].credit -= i128::from(cost);
                 deficit.set_head(tenant, next);
             }
             Self::Smooth(smooth) => {
                 smooth.turn = None;
-                smooth.set_head(tenant, next.is_some());
+                smooth.set_head(tenant, next);
             }
         }
     }
 
     /// A tenant was served out of turn.
-    pub fn serve_out_of_turn(&mut self, tenant: usize, cost: u64, next: Option<u64>) {
+    pub fn serve_out_of_turn(&mut self, tenant: usize, cost: u64, next: Head) {
         match self {
             Self::Deficit(deficit) => deficit.adjust(tenant, -i128::from(cost)),
             Self::Smooth(smooth) => smooth.take(tenant),
         }
         self.set_head(tenant, next);
+    }
+
+    /// What a tenant was served for came to nothing.
+    pub fn give_back(&mut self, tenant: usize, cost: u64) {
+        match self {
+            Self::Deficit(deficit) => deficit.adjust(tenant, i128::from(cost)),
+            Self::Smooth(smooth) => smooth.undo(tenant),
+        }
     }
 
     /// What was charged was not what it cost.
@@ -86,6 +120,13 @@ impl Turns {
         }
     }
 
+    /// What serving a job of this cost is to a tenant, by its weight.
+    #[must_use]
+    pub fn step(&self, tenant: usize, cost: u64) -> u128 {
+        let units = if matches!(self, Self::Smooth(_)) { 1 } else { cost };
+        (u128::from(units) << 16).div_ceil(u128::from(self.weight(tenant)))
+    }
+
     /// Cost that a tenant owes.
     #[must_use]
     pub fn debt(&self, tenant: usize) -> u128 {
@@ -101,16 +142,16 @@ impl Turns {
         match self {
             Self::Deficit(deficit) => {
                 let state = &deficit.tenants[tenant];
-                let matters = state.visited && !deficit.nobody();
-                state.head.is_none() && deficit.tenants[tenant].credit == 0 && !matters
+                let matters = state.last == deficit.round && !deficit.over();
+                state.head == Head::Empty && deficit.tenants[tenant].credit == 0 && !matters
             }
-            Self::Smooth(smooth) => !smooth.tenants[tenant].member && smooth.left(tenant) == 0,
+            Self::Smooth(smooth) => smooth.tenants[tenant].head == Head::Empty && smooth.left(tenant) == 0,
         }
     }
 
     /// A tenant is somebody new from now on.
     pub fn forget(&mut self, tenant: usize) {
-        self.set_head(tenant, None);
+        self.set_head(tenant, Head::Empty);
         match self {
             Self::Deficit(deficit) => deficit.tenants[tenant] = Visited::default(),
             Self::Smooth(smooth) => smooth.tenants[tenant] = Number::default(),
@@ -120,7 +161,10 @@ impl Turns {
     /// Changes a weight.
     pub fn set_weight(&mut self, tenant: usize, weight: u32) {
         match self {
-            Self::Deficit(deficit) => deficit.tenants[tenant].weight = weight,
+            Self::Deficit(deficit) => {
+                deficit.reckon_up(tenant);
+                deficit.tenants[tenant].weight = weight;
+            }
             Self::Smooth(smooth) => smooth.tenants[tenant].weight = weight,
         }
     }
@@ -134,12 +178,12 @@ impl Turns {
         }
     }
 
-    /// Whether a tenant has work.
+    /// Whether a tenant has work that is ready.
     #[must_use]
     pub fn has_work(&self, tenant: usize) -> bool {
         match self {
-            Self::Deficit(deficit) => deficit.tenants[tenant].head.is_some(),
-            Self::Smooth(smooth) => smooth.tenants[tenant].member,
+            Self::Deficit(deficit) => deficit.tenants[tenant].head.cost().is_some(),
+            Self::Smooth(smooth) => smooth.tenants[tenant].head.cost().is_some(),
         }
     }
 }
@@ -147,17 +191,17 @@ impl Turns {
 #[derive(Clone, Debug)]
 struct Visited {
     weight: u32,
-    head: Option<u64>,
+    head: Head,
     credit: i128,
     /// Where it stands in a round.
     place: u64,
-    /// In this round.
-    visited: bool,
+    /// The round of its last visit.
+    last: i128,
 }
 
 impl Default for Visited {
     fn default() -> Self {
-        Self { weight: 1, head: None, credit: 0, place: 0, visited: false }
+        Self { weight: 1, head: Head::Empty, credit: 0, place: 0, last: 0 }
     }
 }
 
@@ -168,6 +212,7 @@ pub struct Deficit {
     tenants: Vec<Visited>,
     turn: Option<usize>,
     joined: u64,
+    round: i128,
 }
 
 impl Deficit {
@@ -175,26 +220,44 @@ impl Deficit {
         self.quantum * i128::from(self.tenants[tenant].weight)
     }
 
+    /// Whether nobody has work that is ready.
     fn nobody(&self) -> bool {
-        self.tenants.iter().all(|tenant| tenant.head.is_none())
+        self.tenants.iter().all(|tenant| tenant.head.cost().is_none())
     }
 
-    fn set_head(&mut self, tenant: usize, head: Option<u64>) {
-        if head.is_some() && self.tenants[tenant].head.is_none() {
-            if self.nobody() {
+    /// Whether nobody waits for the rest of the round.
+    fn over(&self) -> bool {
+        self.tenants.iter().all(|tenant| tenant.head == Head::Empty)
+    }
+
+    fn set_head(&mut self, tenant: usize, head: Head) {
+        let before = self.tenants[tenant].head;
+        if before == Head::Empty && head == Head::NotReady {
+            self.reckon_up(tenant);
+        }
+        if head.cost().is_some() && before.cost().is_none() {
+            if self.over() {
                 self.end_round();
             }
+            let round = self.round;
             let state = &mut self.tenants[tenant];
-            if !state.visited {
+            if state.last != round {
                 self.joined += 1;
                 state.place = self.joined;
+                state.last = round - 1;
             }
         }
+        self.tenants[tenant].head = head;
         let state = &mut self.tenants[tenant];
-        state.head = head;
         let goes_on = match head {
-            Some(head) => state.credit >= i128::from(head),
-            None => {
+            Head::Ready(head) => state.credit >= i128::from(head),
+            Head::NotReady => {
+                if before != Head::NotReady {
+                    self.give_visit_back(tenant);
+                }
+                false
+            }
+            Head::Empty => {
                 state.credit = state.credit.min(0);
                 false
             }
@@ -205,10 +268,32 @@ impl Deficit {
     }
 
     fn adjust(&mut self, tenant: usize, by: i128) {
+        self.reckon_up(tenant);
         let state = &mut self.tenants[tenant];
         state.credit += by;
         let head = state.head;
+        if head == Head::NotReady {
+            self.give_visit_back(tenant);
+        }
         self.set_head(tenant, head);
+    }
+
+    /// A visit of which nothing was spent never was.
+    fn give_visit_back(&mut self, tenant: usize) {
+        let (share, round) = (self.share(tenant), self.round);
+        let state = &mut self.tenants[tenant];
+        if state.last == round && state.credit >= share {
+            (state.last, state.credit) = (state.last - 1, state.credit - share);
+        }
+    }
+
+    /// What was missed by one that is not due has been reckoned with.
+    fn reckon_up(&mut self, tenant: usize) {
+        let round = self.round;
+        let state = &mut self.tenants[tenant];
+        if state.head.cost().is_none() && state.last != round {
+            state.last = round - 1;
+        }
     }
 
     /// The visits that those without work have missed repay what they owe.
@@ -216,25 +301,30 @@ impl Deficit {
         for tenant in 0..self.tenants.len() {
             let share = self.share(tenant);
             let state = &mut self.tenants[tenant];
-            if state.head.is_none() && !state.visited {
+            if state.head.cost().is_none() && state.last != self.round && state.credit < 0 {
                 state.credit = (state.credit + share).min(0);
             }
-            state.visited = false;
         }
+        self.round += 1;
     }
 
     /// Rounds in which nobody can be served pass at once.
     fn pass_rounds(&mut self) {
         let shares: Vec<_> = (0..self.tenants.len()).map(|tenant| self.share(tenant)).collect();
         let rounds = self.tenants.iter().zip(&shares).filter_map(|(state, share)| {
-            let missing = i128::from(state.head?) - state.credit;
+            let missing = i128::from(state.head.cost()?) - state.credit;
             Some((missing + share - 1).div_euclid(*share))
         });
         let idle = (rounds.min().unwrap_or(1) - 1).max(0);
+        self.round += idle;
         for (state, share) in self.tenants.iter_mut().zip(shares) {
             match state.head {
-                Some(_) => state.credit += idle * share,
-                None => state.credit = (state.credit + idle * share).min(0),
+                Head::Ready(_) => {
+                    state.credit += idle * share;
+                    state.last += idle;
+                }
+                _ if state.credit < 0 => state.credit = (state.credit + idle * share).min(0),
+                _ => {}
             }
         }
     }
@@ -243,7 +333,7 @@ impl Deficit {
         while self.turn.is_none() && !self.nobody() {
             let due = |&tenant: &usize| {
                 let state: &Visited = &self.tenants[tenant];
-                state.head.is_some() && !state.visited
+                state.head.cost().is_some() && state.last < self.round
             };
             let next = (0..self.tenants.len()).filter(due).min_by_key(|&tenant| self.tenants[tenant].place);
             let Some(next) = next else {
@@ -253,9 +343,9 @@ impl Deficit {
             };
             let share = self.share(next);
             let state = &mut self.tenants[next];
-            state.visited = true;
+            state.last += 1;
             state.credit += share;
-            if state.head.is_some_and(|head| state.credit >= i128::from(head)) {
+            if state.head.cost().is_some_and(|head| state.credit >= i128::from(head)) {
                 self.turn = Some(next);
             }
         }
@@ -266,15 +356,15 @@ impl Deficit {
 #[derive(Clone, Debug)]
 struct Number {
     weight: u32,
-    member: bool,
-    /// Not a member: what it was ahead by when it left, negative.
+    head: Head,
+    /// Without work: what it was ahead by when it left, negative.
     number: i128,
     left_at: i128,
 }
 
 impl Default for Number {
     fn default() -> Self {
-        Self { weight: 1, member: false, number: 0, left_at: 0 }
+        Self { weight: 1, head: Head::Empty, number: 0, left_at: 0 }
     }
 }
 
@@ -288,7 +378,7 @@ pub struct Smooth {
 
 impl Smooth {
     fn members(&self) -> Vec<usize> {
-        (0..self.tenants.len()).filter(|&tenant| self.tenants[tenant].member).collect()
+        (0..self.tenants.len()).filter(|&tenant| self.tenants[tenant].head.cost().is_some()).collect()
     }
 
     fn mean(&self) -> i128 {
@@ -304,24 +394,38 @@ impl Smooth {
     /// What is left of the debt of one that has left.
     fn left(&self, tenant: usize) -> i128 {
         let state = &self.tenants[tenant];
-        (state.number + (self.picks - state.left_at) * i128::from(state.weight)).min(0)
+        (state.number + (self.picks - state.left_at).max(0) * i128::from(state.weight)).min(0)
     }
 
-    fn set_head(&mut self, tenant: usize, work: bool) {
-        if work && !self.tenants[tenant].member {
+    fn set_head(&mut self, tenant: usize, head: Head) {
+        let before = self.tenants[tenant].head;
+        if before == Head::Empty && head != Head::Empty {
             let number = self.mean() + self.left(tenant);
-            let state = &mut self.tenants[tenant];
-            (state.member, state.number) = (true, number);
-        } else if !work && self.tenants[tenant].member {
-            self.tenants[tenant].member = false;
+            self.tenants[tenant].number = number;
+        }
+        self.tenants[tenant].head = head;
+        if before != Head::Empty && head == Head::Empty {
             let mean = self.mean();
             let state = &mut self.tenants[tenant];
             state.number = (state.number - mean).min(0);
             state.left_at = self.picks;
         }
-        if !work && self.turn == Some(tenant) {
+        if head.cost().is_none() && self.turn == Some(tenant) {
             self.turn = None;
         }
+    }
+
+    /// A pick that a tenant won never was, as far as those are concerned that have work now.
+    fn undo(&mut self, tenant: usize) {
+        let members = self.members();
+        let weights = self.weights();
+        for member in members {
+            self.tenants[member].number -= i128::from(self.tenants[member].weight);
+        }
+        if self.tenants[tenant].head != Head::Empty {
+            self.tenants[tenant].number += weights;
+        }
+        self.picks -= 1;
     }
 
     fn pick(&mut self) -> Option<usize> {
@@ -344,7 +448,7 @@ impl Smooth {
     }
 
     fn turns_ahead(&self, tenant: usize) -> i128 {
-        if !self.tenants[tenant].member {
+        if self.tenants[tenant].head.cost().is_none() {
             return 0;
         }
         (self.mean() - self.tenants[tenant].number).max(0) / self.weights()

@@ -198,6 +198,33 @@ fn a_tenant_that_goes_idle_in_debt_still_owes_it_when_it_returns() {
 }
 
 #[test]
+fn a_paused_tenant_keeps_its_credit_and_gets_an_unspent_visit_back() {
+    let costs = [10, 10];
+    let mut drr = endless(10, &[1, 1], &costs);
+    assert_eq!(drr.pick(), Some(id(0)));
+    drr.serve_then_pause().unwrap();
+    drr.refund(id(0), 10).unwrap();
+    drr.check_invariants();
+    assert_eq!((drr.is_active(id(0)), drr.credit(id(0))), (false, Some(0)), "the visit was not spent");
+    assert_eq!(drr.pick(), Some(id(1)));
+    drr.serve_then_pause().unwrap();
+    assert!(drr.is_empty() && !drr.is_settled(id(0)));
+    for tenant in [1, 0] {
+        drr.set_head(id(tenant), Some(10)).unwrap();
+    }
+    drr.check_invariants();
+    assert_eq!(run(&mut drr, &costs, 3).1, "ABA", "1 was visited in this round, 0 was not");
+    drr.pause(id(1)).unwrap();
+    drr.charge(id(1), 25).unwrap();
+    assert_eq!(run(&mut drr, &costs, 2).1, "AA");
+    assert_eq!(drr.credit(id(1)), Some(-15), "a round that passed repays debt, and credits nothing");
+    run(&mut drr, &costs, 20);
+    assert_eq!(drr.credit(id(1)), Some(0));
+    drr.set_head(id(1), None).unwrap();
+    drr.check_invariants();
+}
+
+#[test]
 fn a_refund_makes_up_for_work_that_was_thrown_away() {
     // EnergyMe-Home#149: discarded work drove the deficit down and starved its tenant.
     let mut drr = endless(10, &[1, 1], &[10, 10]);

@@ -130,6 +130,30 @@ fn joining_and_leaving_twice_is_once() {
 }
 
 #[test]
+fn a_paused_tenant_stands_still_and_a_turn_given_back_never_was() {
+    let mut swrr = Swrr::<Heap>::new(3).unwrap();
+    for (tenant, weight) in [(0, 5), (1, 1), (2, 1)] {
+        swrr.set_weight(id(tenant), weight).unwrap();
+        swrr.join(id(tenant)).unwrap();
+    }
+    let before: Vec<_> = (0..3).map(|tenant| swrr.number(id(tenant))).collect();
+    for _ in 0..10 {
+        let winner = swrr.pick().unwrap();
+        swrr.give_turn_back(winner).unwrap();
+        swrr.check_invariants();
+    }
+    assert_eq!((0..3).map(|tenant| swrr.number(id(tenant))).collect::<Vec<_>>(), before);
+    assert_eq!(picks(&mut swrr, 2), [0, 0]);
+    swrr.pause(id(0)).unwrap();
+    swrr.check_invariants();
+    assert!(!swrr.is_member(id(0)) && !swrr.is_settled(id(0)));
+    assert_eq!(picks(&mut swrr, 4), [1, 2, 1, 2]);
+    swrr.join(id(0)).unwrap();
+    swrr.check_invariants();
+    assert_eq!(picks(&mut swrr, 5), [1, 0, 2, 0, 0], "as if it had not been away");
+}
+
+#[test]
 fn a_tenant_takes_36_bytes_as_the_docs_say() {
     assert_eq!(size_of::<Tenant>() + size_of::<u32>(), 36);
 }

@@ -53,6 +53,24 @@ fn the_table_of_start_times_of_the_seed() {
 }
 
 #[test]
+fn deadlines_that_come_in_order_are_kept_in_order_without_a_heap() {
+    let mut gate = gate(1, Settings { max_wait: Some(millis(40)), ..settings() });
+    for at in [0, 0, 5, 5, 9] {
+        submit(&mut gate, at, Job::new(at));
+    }
+    let in_lane = |gate: &Small| {
+        let waiting = gate
+            .jobs
+            .all()
+            .filter(|job| matches!(job.state, jobs::State::Waiting { due: jobs::Due::Lane { .. }, .. }));
+        waiting.count()
+    };
+    assert_eq!(in_lane(&gate), 5);
+    submit(&mut gate, 9, Job { deadline: Some(ms(48)), ..Job::new(1) });
+    assert_eq!(in_lane(&gate), 5, "it expires before one that came earlier");
+}
+
+#[test]
 fn an_expired_job_leaves_although_nothing_ever_comes_free() {
     let mut gate = gate(1, settings());
     let stuck = submit(&mut gate, 0, Job::new(1));

@@ -91,6 +91,32 @@ fn whoever_passes_pays_for_it_with_its_own_next_turns() {
 }
 
 #[test]
+fn turns_are_borrowed_up_to_the_bound_where_turns_are_counted_too() {
+    let (mut gate, _running) = three_of_four(Settings { order: Order::Smooth, ..backfill(2) });
+    for _ in 0..10 {
+        submit(&mut gate, 0, Job::with_weight(1, 2));
+    }
+    for _ in 0..20 {
+        submit(&mut gate, 0, Job::new(2));
+    }
+    let passes = [(); 10].map(|()| {
+        let mut passes = 0;
+        while let Some(GateEvent::Start { job, .. }) = gate.poll(ms(0)) {
+            done(&mut gate, 0, job);
+            passes += 1;
+        }
+        gate.capacity_mut().set_limit(5);
+        let Some(GateEvent::Start { job, tenant, .. }) = gate.poll(ms(0)) else { panic!("it fits now") };
+        assert_eq!(tenant, TenantKey(1), "whose turn it was");
+        done(&mut gate, 0, job);
+        gate.capacity_mut().set_limit(4);
+        passes
+    });
+    // Each loop costs tenant 2 two turns of two, and repays one; from two whole turns on it borrows what it repaid.
+    assert_eq!(passes, [2, 2, 2, 2, 1, 1, 1, 1, 1, 1]);
+}
+
+#[test]
 fn an_overweight_job_waits_until_nothing_runs_and_then_runs_alone() {
     let (mut gate, running) = three_of_four(Settings { overweight: Overweight::RunAlone, ..settings() });
     let huge = submit(&mut gate, 0, Job::with_weight(1, 7));

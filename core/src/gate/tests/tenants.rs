@@ -192,3 +192,41 @@ fn weight_three_is_attempted_three_times_as_often() {
     }
     assert_eq!(attempts, [300, 100]);
 }
+
+/// Jobs admitted of each tenant where one token comes each nanosecond and all others are sent back to the next.
+fn shares_of_a_token_bucket(order: Order, weights: [u32; 2]) -> [u32; 2] {
+    let many = Settings { order, max_queued: 1_000, max_queued_per_tenant: 500, ..settings() };
+    let mut gate = gate(u64::MAX, many);
+    for (tenant, weight) in (0..).zip(weights) {
+        gate.set_weight(TenantKey(tenant), weight).unwrap();
+        for _ in 0..450 {
+            submit(&mut gate, 0, Job { attempt: true, ..Job::new(tenant) });
+        }
+    }
+    let mut admitted = [0, 0];
+    for ns in 1..=400 {
+        let (now, next) = (Timestamp::from_nanos(ns), Timestamp::from_nanos(ns + 1));
+        let mut token = true;
+        while let Some(GateEvent::Start { job, tenant, .. }) = gate.poll(now) {
+            if core::mem::take(&mut token) {
+                admitted[usize::from(tenant.0 == 1)] += 1;
+                gate.complete(now, job, Completion::DONE).unwrap();
+            } else {
+                assert_eq!(gate.retry(now, job, next), Ok(Retried::Queued));
+            }
+        }
+        gate.check_invariants();
+    }
+    admitted
+}
+
+#[test]
+fn tenants_sent_back_to_the_same_instant_share_what_there_is_by_weight() {
+    // All came back as newcomers, in the order of their indices: the first of them got every token.
+    for order in [Order::Smooth, Order::Deficit { quantum: 1 }, Order::Deficit { quantum: 10 }] {
+        let [one, other] = shares_of_a_token_bucket(order, [1, 1]);
+        assert!(one.abs_diff(other) <= 20, "{order:?}: {one}, {other}");
+        let [three, one] = shares_of_a_token_bucket(order, [3, 1]);
+        assert!(three.abs_diff(3 * one) <= 40, "{order:?}: {three}, {one}");
+    }
+}

@@ -84,8 +84,8 @@ mod settings;
 mod snapshot;
 mod submit;
 mod tenants;
-
-use core::time::Duration;
+mod turns;
+mod view;
 
 #[cfg(any(target_has_atomic = "64", feature = "portable-atomic"))]
 pub use capacity::Permits;
@@ -108,11 +108,7 @@ use cost::Classes;
 use deadline::Deadlines;
 use estimate::{Backlog, Load, Service};
 use jobs::Jobs;
-use order::Head;
-use tenants::{Kind, Tenants};
-
-/// Bits after the point of a tenant's progress.
-const PROGRESS_BITS: u32 = 16;
+use tenants::Tenants;
 
 /// Bounded queues of many tenants in front of a shared capacity; see the [module](self).
 ///
@@ -315,49 +311,6 @@ impl<S: Storage, C: Capacity, O: Observer> Gate<S, C, O> {
         &self.observer
     }
 
-    /// What it looks like at `now`. O(tenants).
-    #[must_use]
-    pub fn snapshot(&self, now: Timestamp) -> Snapshot {
-        let now = now.max(self.now);
-        let waits = self.tenants.all().iter().filter_map(|tenant| self.oldest_wait(tenant, now));
-        Snapshot {
-            queued: self.places(),
-            queued_bytes: self.bytes,
-            waiting: self.waiting(),
-            active: self.service.running(),
-            attempts: self.attempts,
-            tenants: self.tenants.counts().0,
-            oldest_wait: waits.max(),
-            mean_service: self.service.mean(),
-            counts: self.counts,
-        }
-    }
-
-    /// The tenants that are known, at `now`.
-    pub fn tenants(&self, now: Timestamp) -> impl Iterator<Item = TenantSnapshot> {
-        let now = now.max(self.now);
-        (0_u32..).zip(self.tenants.all()).filter(|(_, tenant)| tenant.kind != Kind::Free).map(
-            move |(index, tenant)| TenantSnapshot {
-                key: tenant.key,
-                weight: self.order.weight(index),
-                queued: tenant.places,
-                bytes: tenant.bytes,
-                waiting: tenant.queue.len(),
-                active: tenant.active,
-                started: tenant.started,
-                served_cost: tenant.served,
-                debt: self.order.debt(index),
-                oldest_wait: self.oldest_wait(tenant, now),
-            },
-        )
-    }
-
-    /// How long the job at the head of a tenant's queue has waited.
-    fn oldest_wait(&self, tenant: &tenants::Tenant, now: Timestamp) -> Option<Duration> {
-        let oldest = self.jobs.at(tenant.queue.head())?;
-        Some(now.saturating_since(oldest.submitted))
-    }
-
     /// Jobs that wait.
     const fn waiting(&self) -> u32 {
         self.jobs.len().saturating_sub(self.service.running())
@@ -384,106 +337,11 @@ impl<S: Storage, C: Capacity, O: Observer> Gate<S, C, O> {
         }
     }
 
-    /// The job of a tenant that is next, as its discipline has it: the oldest, or the newest if the oldest has waited too
-    /// long. `NIL` if none waits.
-    #[inline]
-    fn next_job(&self, index: u32) -> u32 {
-        let Some(tenant) = self.tenants.get(index) else { return crate::slots::NIL };
-        if let Some(after) = self.settings.newest_first_after
-            && self.oldest_wait(tenant, self.now).is_some_and(|waited| waited >= after)
-        {
-            return tenant.queue.tail();
-        }
-        tenant.queue.head()
-    }
-
-    /// When a tenant will have a next job that is ready, if the one it has now is not, until `ready_at`: earlier, if the
-    /// oldest will have waited too long before that, and the newest is ready then.
-    fn turns_ready(&self, tenant: &tenants::Tenant, ready_at: Timestamp) -> Timestamp {
-        let (Some(after), Some(oldest)) =
-            (self.settings.newest_first_after, self.jobs.at(tenant.queue.head()))
-        else {
-            return ready_at;
-        };
-        let turns_round = oldest.submitted.saturating_add(after);
-        match self.jobs.at(tenant.queue.tail()).map(|newest| &newest.state) {
-            Some(&jobs::State::Waiting { ready_at: newest, .. }) if turns_round > self.now => {
-                if ready_at < turns_round { ready_at } else { newest.max(turns_round) }
-            }
-            _ => ready_at,
-        }
-    }
-
-    /// What the scheduler is to know of a tenant, and if that is "not ready": when it will be.
-    #[inline]
-    fn look(&self, index: u32) -> (Head, Option<Timestamp>) {
-        let Some(tenant) = self.tenants.get(index).filter(|tenant| tenant.kind != Kind::Removed) else {
-            return (Head::Empty, None);
-        };
-        match self.jobs.at(self.next_job(index)) {
-            Some(&jobs::Record { cost, state: jobs::State::Waiting { ready_at, .. }, .. }) => {
-                if ready_at <= self.now {
-                    (Head::Ready(cost), None)
-                } else {
-                    (Head::NotReady, Some(self.turns_ready(tenant, ready_at)))
-                }
-            }
-            // An attempt in flight may come back.
-            _ if tenant.places > 0 => (Head::NotReady, None),
-            _ => (Head::Empty, None),
-        }
-    }
-
-    /// Keeps the heap of tenants whose next job is not ready, once the scheduler knows.
-    #[inline]
-    fn watch(&mut self, index: u32, ready_at: Option<Timestamp>) {
-        let Some(tenant) = self.tenants.get(index) else { return };
-        if tenant.is_unready() {
-            self.unready.remove(self.tenants.readiness(), index);
-        }
-        if let Some(ready_at) = ready_at
-            && let Some(tenant) = self.tenants.get_mut(index)
-        {
-            tenant.ready_at = ready_at;
-            self.unready.push(self.tenants.readiness(), index);
-        }
-    }
-
-    /// What serving a job of this cost adds to the progress of its tenant.
-    #[inline]
-    fn step(&self, index: u32, cost: u64) -> u128 {
-        let weight = num::from_u32(self.order.weight(index));
-        let weight = core::num::NonZeroU64::new(weight).unwrap_or(core::num::NonZeroU64::MIN);
-        num::div_ceil(u128::from(self.order.units(cost)) << PROGRESS_BITS, weight)
-    }
-
-    /// Tells the scheduler what is next of a tenant.
-    #[inline]
-    fn refresh(&mut self, index: u32) {
-        let (head, ready_at) = self.look(index);
-        self.order.set_head(index, head);
-        self.watch(index, ready_at);
-    }
-
     /// A call for a job that is over, or in another state.
     fn stale<T>(&mut self) -> Result<T, Stale> {
         self.counts.stale = self.counts.stale.saturating_add(1);
         self.observer.on_event(Event::StaleRefused);
         Err(Stale)
-    }
-}
-
-impl<S: Storage, C: Capacity, O: Observer> core::fmt::Debug for Gate<S, C, O> {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("Gate")
-            .field("waiting", &self.waiting())
-            .field("active", &self.service.running())
-            .field("attempts", &self.attempts)
-            .field("queued_bytes", &self.bytes)
-            .field("tenants", &self.tenants.counts().0)
-            .field("closed", &self.closed)
-            .field("now", &self.now)
-            .finish_non_exhaustive()
     }
 }
 

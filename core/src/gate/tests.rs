@@ -7,6 +7,7 @@ mod estimates;
 mod heads;
 mod tenants;
 
+use core::time::Duration;
 use std::vec::Vec;
 
 use super::*;

@@ -104,7 +104,9 @@ impl Turns {
 
     /// What was charged was not what it cost.
     pub fn settle(&mut self, tenant: usize, charged: u64, cost: u64) {
-        if let Self::Deficit(deficit) = self {
+        if let Self::Deficit(deficit) = self
+            && charged != cost
+        {
             deficit.adjust(tenant, i128::from(charged) - i128::from(cost));
         }
     }

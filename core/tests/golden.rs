@@ -6,6 +6,8 @@
 
 #[path = "golden/families.rs"]
 mod families;
+#[path = "golden/opensearch.rs"]
+mod opensearch;
 #[path = "golden/table.rs"]
 mod table;
 #[path = "golden/windowed.rs"]
@@ -29,6 +31,8 @@ fn family(header: &Header) -> Option<(&'static str, Replay)> {
         (Some("gradient"), None) => ("gradient", families::gradient),
         (Some("aimd"), None) => ("aimd", families::aimd),
         (Some("aimd"), Some("backoff")) => ("aimd", families::backoff),
+        (Some("opensearch_vegas"), None) => ("opensearch_vegas", opensearch::vegas),
+        (Some("burst"), None) => ("burst", opensearch::burst),
         (Some("windowed"), None) => ("windowed", windowed::windowed),
         (None, Some("functions")) => ("functions", families::functions),
         _ => return None,

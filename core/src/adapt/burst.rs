@@ -6,7 +6,7 @@
 //! **Rule.** The window is open or closed; the limit in force is the learnt one, plus `capacity` while it is open. After
 //! `close_after` samples in a row with at least the learnt limit in flight it closes; after `open_after` in a row with
 //! less it opens. The estimator behind sees at most its own limit in flight: what came in through the window is not
-//! evidence that the limit is too low.
+//! evidence that the limit is too low. Without room there is no window, and samples pass as they are.
 //!
 //! **Source.** The decorator of OpenSearch 3.9, bit for bit.
 //!
@@ -27,6 +27,8 @@
 //! assert_eq!(limits, [25, 25, 20, 20, 25]);
 //! # Ok::<(), tollgate::ConfigError>(())
 //! ```
+
+use core::time::Duration;
 
 use crate::adapt::sample::{Estimator, Outcome, Sample};
 use crate::error::{ConfigError, Rules};
@@ -51,6 +53,17 @@ impl Default for BurstSettings {
     }
 }
 
+impl BurstSettings {
+    pub(super) fn check(&self) -> Result<(), ConfigError> {
+        let &Self { capacity, close_after, open_after } = self;
+        let mut rules = Rules::new();
+        rules.require(capacity <= MOST, "burst.capacity", capacity, "0 to 2147483647 permits");
+        rules.require(close_after >= 1, "burst.close_after", close_after, "1 sample or more");
+        rules.require(open_after >= 1, "burst.open_after", open_after, "1 sample or more");
+        rules.verdict()
+    }
+}
+
 /// Room for bursts on top of an estimator's limit; see the [module](self).
 #[derive(Clone, Debug)]
 pub struct Burst<E> {
@@ -67,13 +80,18 @@ impl<E: Estimator> Burst<E> {
     /// # Errors
     /// `capacity` above 2³¹ − 1; `close_after` or `open_after` 0.
     pub fn new(base: E, settings: BurstSettings) -> Result<Self, ConfigError> {
-        let BurstSettings { capacity, close_after, open_after } = settings;
-        let mut rules = Rules::new();
-        rules.require(capacity <= MOST, "burst.capacity", capacity, "0 to 2147483647 permits");
-        rules.require(close_after >= 1, "burst.close_after", close_after, "1 sample or more");
-        rules.require(open_after >= 1, "burst.open_after", open_after, "1 sample or more");
-        rules.verdict()?;
+        settings.check()?;
         Ok(Self { base, settings, open: true, streak: 0 })
+    }
+
+    /// Changes the window's settings; whether it is open stays. O(1).
+    ///
+    /// # Errors
+    /// As [`new`](Self::new); nothing is changed.
+    pub fn set_settings(&mut self, settings: BurstSettings) -> Result<(), ConfigError> {
+        settings.check()?;
+        self.settings = settings;
+        Ok(())
     }
 
     /// The estimator behind it.
@@ -86,12 +104,6 @@ impl<E: Estimator> Burst<E> {
     #[must_use]
     pub const fn base_mut(&mut self) -> &mut E {
         &mut self.base
-    }
-
-    /// The same window on top of another estimator.
-    #[must_use]
-    pub fn with_base<F>(self, base: F) -> Burst<F> {
-        Burst { base, settings: self.settings, open: self.open, streak: self.streak }
     }
 
     /// Whether the window is open.
@@ -126,6 +138,9 @@ impl<E: Estimator> Estimator for Burst<E> {
         if sample.outcome == Outcome::Ignored {
             return self.limit();
         }
+        if self.settings.capacity == 0 {
+            return self.base.on_sample(sample);
+        }
         let in_flight = sample.in_flight.min(self.base.limit());
         let limit = self.base.on_sample(&Sample { in_flight, ..*sample });
         self.watch(sample.in_flight, limit);
@@ -136,12 +151,14 @@ impl<E: Estimator> Estimator for Burst<E> {
         let room = if self.open { self.settings.capacity } else { 0 };
         self.base.limit().saturating_add(room).min(MOST)
     }
+
+    fn no_load_rtt(&self) -> Option<Duration> {
+        self.base.no_load_rtt()
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use core::time::Duration;
-
     use super::*;
     use crate::time::Timestamp;
 

@@ -8,7 +8,7 @@
 //! e, baseline b and round-trip time r, the queue is q = ⌈e·(1 − b/r)⌉ requests. With L = ⌈log₁₀ e⌉ and the updrift f:
 //!
 //! * a drop: e − L, at once; both streaks end;
-//! * in_flight·(f + 1) < e: nothing is learnt; both streaks end;
+//! * `in_flight`·(f + 1) < e: nothing is learnt; both streaks end;
 //! * q ≤ f·L or q < 3·f·L: one more for the rising streak; at its barrier e + 6·f·L or e + L;
 //! * q > 6·f·L: one more for the falling streak; at its barrier e − L;
 //! * between: both streaks end.
@@ -295,6 +295,10 @@ impl<J: Jitter> Estimator for OpenSearchVegas<J> {
 
     fn limit(&self) -> u32 {
         num::trunc_i32(self.estimate)
+    }
+
+    fn no_load_rtt(&self) -> Option<Duration> {
+        Self::no_load_rtt(self)
     }
 }
 

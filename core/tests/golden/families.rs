@@ -81,16 +81,18 @@ pub(crate) fn vegas_settings(header: &mut Header) -> Fallible<VegasSettings> {
         initial: header.number("initial")?,
         max: header.number("max")?,
         smoothing: header.number("smoothing")?,
-        alpha: take_scale(header, "alpha")?,
-        beta: take_scale(header, "beta")?,
-        theta: take_scale(header, "threshold")?,
         learning: Learning::EachSample(VegasReference {
             probe_multiplier: header.number("probe_multiplier")?,
             ..VegasReference::netflix()
         }),
         ..VegasSettings::netflix()
     };
-    // A windowed file does not name the steps: they are the reference's own.
+    // The files of limiters name no thresholds, those of windows no steps: they are the reference's own.
+    if header.get("alpha").is_some() {
+        settings.alpha = take_scale(header, "alpha")?;
+        settings.beta = take_scale(header, "beta")?;
+        settings.theta = take_scale(header, "threshold")?;
+    }
     if header.get("increase").is_some() {
         let step = header.take("increase")?;
         settings.increase = scale(step.strip_prefix('+').unwrap_or(&step))?;

@@ -11,6 +11,8 @@
 //! | [`Gradient2`] | the delay, relative to none; drops | a tolerated slow-down is easier to name than a queue |
 //! | [`Gradient`] | the same, more tolerant | as above, with more room |
 //! | [`Aimd`] | drops and timeouts only | the server refuses when it is full, and latency says little |
+//! | [`OpenSearchVegas`] | the queue, from the delay; drops | an OpenSearch must be matched |
+//! | [`Burst`] | what is in flight | there is to be room for bursts on top of whatever is behind it |
 //! | [`Window`] | whatever is behind it | an estimator that learns from each sample is to see means or percentiles |
 //!
 //! Each has two presets. `Default` is ours: [rounds](RoundSettings) of requests, a baseline measured in dips, one cut
@@ -29,11 +31,15 @@
 
 pub mod aimd;
 mod bounds;
+pub mod burst;
 mod dip;
 mod epoch;
 pub mod gradient;
 pub mod gradient2;
 mod jitter;
+pub mod limiter;
+pub mod opensearch;
+pub mod partition;
 mod round;
 mod sample;
 mod scale;
@@ -43,9 +49,13 @@ pub mod vegas;
 pub mod window;
 
 pub use aimd::{Aimd, AimdSettings};
+pub use burst::{Burst, BurstSettings};
 pub use gradient::{Gradient, GradientReference, GradientSettings};
 pub use gradient2::{Gradient2, Gradient2Reference, Gradient2Settings};
 pub use jitter::{Jitter, Steps};
+pub use limiter::{Counting, Limiter, LimiterSettings, LimiterStats, Mode, Refusal, Ticket};
+pub use opensearch::{Logarithm, OpenSearchVegas, OpenSearchVegasSettings};
+pub use partition::{Guarantee, PartitionId, Partitions, Share};
 pub use round::{Learning, RoundSettings};
 pub use sample::{Estimator, Outcome, Sample};
 pub use scale::{Decrease, Scale};

@@ -26,6 +26,10 @@ pub trait Storage: sealed::Sealed {
     #[doc(hidden)]
     type Buffer<T>: Buffer<T>;
 
+    /// The most entries it can hold.
+    #[doc(hidden)]
+    const MOST: u32;
+
     /// An empty container with room for `capacity` entries.
     #[doc(hidden)]
     fn buffer<T>(capacity: u32) -> Result<Self::Buffer<T>, ConfigError>;
@@ -48,6 +52,7 @@ pub struct Inline<const N: usize>;
 
 impl<const N: usize> Storage for Inline<N> {
     type Buffer<T> = heapless::Vec<T, N>;
+    const MOST: u32 = num::index_u32(N);
 
     fn buffer<T>(capacity: u32) -> Result<Self::Buffer<T>, ConfigError> {
         let mut rules = Rules::new();
@@ -87,6 +92,7 @@ pub struct Heap;
 #[cfg(feature = "alloc")]
 impl Storage for Heap {
     type Buffer<T> = alloc::vec::Vec<T>;
+    const MOST: u32 = NIL.saturating_sub(1);
 
     fn buffer<T>(capacity: u32) -> Result<Self::Buffer<T>, ConfigError> {
         let mut buffer = alloc::vec::Vec::new();

@@ -13,7 +13,6 @@ use tollgate::slots::Heap;
 /// An estimator whose state can be watched.
 trait Watched: Estimator {
     fn estimate(&self) -> f64;
-    fn no_load_rtt(&self) -> Option<Duration>;
 }
 
 macro_rules! watched {
@@ -21,9 +20,6 @@ macro_rules! watched {
         impl Watched for $estimator {
             fn estimate(&self) -> f64 {
                 Self::estimate(self)
-            }
-            fn no_load_rtt(&self) -> Option<Duration> {
-                Self::no_load_rtt(self)
             }
         }
     )*};
@@ -34,18 +30,12 @@ impl Watched for Aimd {
     fn estimate(&self) -> f64 {
         Self::estimate(self)
     }
-    fn no_load_rtt(&self) -> Option<Duration> {
-        None
-    }
 }
 
 /// The baseline of what is behind a window may move with a window, not with a drop.
 impl<E: Watched> Watched for Window<E, Heap> {
     fn estimate(&self) -> f64 {
         self.inner().estimate()
-    }
-    fn no_load_rtt(&self) -> Option<Duration> {
-        self.inner().no_load_rtt()
     }
 }
 

@@ -6,6 +6,10 @@
 
 #[path = "golden/families.rs"]
 mod families;
+#[path = "golden/limiters.rs"]
+mod limiters;
+#[path = "golden/opensearch.rs"]
+mod opensearch;
 #[path = "golden/table.rs"]
 mod table;
 #[path = "golden/windowed.rs"]
@@ -21,6 +25,11 @@ type Replay = fn(Header, &Table, &mut Report) -> Fallible<()>;
 
 /// The replay for a header, and the key that named it.
 fn family(header: &Header) -> Option<(&'static str, Replay)> {
+    match header.get("limiter") {
+        Some("simple") => return Some(("simple", limiters::limiter)),
+        Some("partitioned") => return Some(("partition", limiters::limiter)),
+        _ => {}
+    }
     let algorithm = header.get("algorithm");
     let table = header.get("table");
     Some(match (algorithm, table) {
@@ -29,7 +38,10 @@ fn family(header: &Header) -> Option<(&'static str, Replay)> {
         (Some("gradient"), None) => ("gradient", families::gradient),
         (Some("aimd"), None) => ("aimd", families::aimd),
         (Some("aimd"), Some("backoff")) => ("aimd", families::backoff),
+        (Some("opensearch_vegas"), None) => ("opensearch_vegas", opensearch::vegas),
+        (Some("burst"), None) => ("burst", opensearch::burst),
         (Some("windowed"), None) => ("windowed", windowed::windowed),
+        (None, Some("partition_share")) => ("partition", limiters::share_table),
         (None, Some("functions")) => ("functions", families::functions),
         _ => return None,
     })

@@ -278,6 +278,10 @@ impl<J: Jitter> Estimator for Gradient2<J> {
     fn limit(&self) -> u32 {
         self.limit
     }
+
+    fn no_load_rtt(&self) -> Option<Duration> {
+        Self::no_load_rtt(self)
+    }
 }
 
 /// States that a tolerance is finite and at least 1.

@@ -48,4 +48,9 @@ pub trait Estimator {
 
     /// The limit in force: what the last [`on_sample`](Self::on_sample) returned, before that the initial one.
     fn limit(&self) -> u32;
+
+    /// The round-trip time without a queue, as far as it is known; `None` also where an estimator does not ask.
+    fn no_load_rtt(&self) -> Option<Duration> {
+        None
+    }
 }

@@ -239,6 +239,10 @@ impl<E: Estimator, S: Storage> Estimator for Window<E, S> {
     fn limit(&self) -> u32 {
         self.inner.limit()
     }
+
+    fn no_load_rtt(&self) -> Option<Duration> {
+        self.inner.no_load_rtt()
+    }
 }
 
 impl<E: core::fmt::Debug, S: Storage> core::fmt::Debug for Window<E, S> {

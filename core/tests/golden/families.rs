@@ -8,7 +8,7 @@ use std::rc::Rc;
 use tollgate::Timestamp;
 use tollgate::adapt::{
     Aimd, AimdSettings, Decrease, Estimator, Gradient, Gradient2, Gradient2Reference, Gradient2Settings,
-    GradientReference, GradientSettings, Jitter, Learning, Outcome, Sample, Scale, Steps, Vegas,
+    GradientReference, GradientSettings, Jitter, Learning, Logarithm, Outcome, Sample, Scale, Steps, Vegas,
     VegasReference, VegasSettings,
 };
 
@@ -16,9 +16,9 @@ use crate::table::{Fallible, Header, Report, Row, Table};
 
 /// Hands out recorded factors and counts the draws.
 #[derive(Debug, Default)]
-struct Script {
+pub(crate) struct Script {
     factors: VecDeque<f64>,
-    draws: Rc<Cell<u32>>,
+    pub(crate) draws: Rc<Cell<u32>>,
 }
 
 impl Jitter for Script {
@@ -30,7 +30,7 @@ impl Jitter for Script {
 
 impl Script {
     /// The factor in force on the first row, and those in force on each row after a probe.
-    fn record(table: &Table, factor: impl Fn(&Row<'_>) -> Fallible<f64>) -> Fallible<Self> {
+    pub(crate) fn record(table: &Table, factor: impl Fn(&Row<'_>) -> Fallible<f64>) -> Fallible<Self> {
         let mut script = Self::default();
         let mut drawn = true;
         for row in table.rows() {
@@ -81,16 +81,18 @@ pub(crate) fn vegas_settings(header: &mut Header) -> Fallible<VegasSettings> {
         initial: header.number("initial")?,
         max: header.number("max")?,
         smoothing: header.number("smoothing")?,
-        alpha: take_scale(header, "alpha")?,
-        beta: take_scale(header, "beta")?,
-        theta: take_scale(header, "threshold")?,
         learning: Learning::EachSample(VegasReference {
             probe_multiplier: header.number("probe_multiplier")?,
             ..VegasReference::netflix()
         }),
         ..VegasSettings::netflix()
     };
-    // A windowed file does not name the steps: they are the reference's own.
+    // The files of limiters name no thresholds, those of windows no steps: they are the reference's own.
+    if header.get("alpha").is_some() {
+        settings.alpha = take_scale(header, "alpha")?;
+        settings.beta = take_scale(header, "beta")?;
+        settings.theta = take_scale(header, "threshold")?;
+    }
     if header.get("increase").is_some() {
         let step = header.take("increase")?;
         settings.increase = scale(step.strip_prefix('+').unwrap_or(&step))?;
@@ -226,11 +228,14 @@ pub(crate) fn backoff(mut header: Header, table: &Table, report: &mut Report) ->
     Ok(())
 }
 
-/// The column of OpenSearch's logarithm is left out: that estimator is not built yet.
+/// OpenSearch's logarithm of 0 is the least `i32`, which no limit reaches.
 pub(crate) fn functions(_: Header, table: &Table, report: &mut Report) -> Fallible<()> {
     for row in table.rows() {
         let x = row.number("x")?;
         report.whole(&row, "netflix_log10root", Scale::Log10 { times: 1 }.at(x))?;
+        if x > 0 {
+            report.whole(&row, "opensearch_log10", Logarithm::Ceil.of(x))?;
+        }
         report.whole(&row, "sqrt4", Scale::Sqrt { times: 1, at_least: 4 }.at(x))?;
         report.whole(&row, "sqrt0", Scale::Sqrt { times: 1, at_least: 0 }.at(x))?;
         report.rows += 1;
@@ -263,7 +268,7 @@ impl Delegate for Gradient2<Steps> {
 
 /// Always the same factor.
 #[derive(Debug)]
-pub(crate) struct Constant(f64);
+pub(crate) struct Constant(pub(crate) f64);
 
 impl Jitter for Constant {
     fn next(&mut self) -> f64 {

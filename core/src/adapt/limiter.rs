@@ -1,0 +1,481 @@
+//! [`Limiter`]: a whole adaptive limiter, in the state in which operators meet it.
+//!
+//! **Problem.** An estimator knows how many are right. Before anybody dares to refuse requests by it, it has to be
+//! watched without doing harm (*monitor only*), must not refuse anything while it has learnt nothing (*warm-up*), must
+//! let some traffic be more important than other (*partitions*), leave room for bursts, be changed while it works, and
+//! say what it sees.
+//!
+//! **Design.** [`Burst`] around an estimator gives the limit; [`Partitions`] enforce it. A request that is let in
+//! holds a [`Ticket`] until it ends, and its end is a sample. Three modes:
+//!
+//! | mode | below the limit | at the limit |
+//! | --- | --- | --- |
+//! | [`Disabled`](Mode::Disabled) | let in, not counted | let in, not counted |
+//! | [`MonitorOnly`](Mode::MonitorOnly) | let in | let in, counted as *would be refused* |
+//! | [`Enforced`](Mode::Enforced) | let in | refused; during the warm-up let in |
+//!
+//! **The shadow.** A request that was let in although the limit said no is *untracked*: it takes up no share of the
+//! limit, or everything after it would be refused too, which is not what enforcement would do. Its time still says
+//! how loaded the server is. By default ([`Counting::Honest`]) every request is a sample, with all that were in flight
+//! at the server when it came in; so the limit that is learnt while watching is the one that enforcement would start from. With
+//! [`Counting::Reference`] untracked requests give no sample and count nowhere, as in OpenSearch.
+//!
+//! **A hint when to come back.** With N in flight and a mean time r, N/r end per second (Little's law), so an excess of
+//! x permits is gone after about x·r/N. A refusal says so; it is an estimate, not a promise.
+//!
+//! **Source.** OpenSearch 3.9's concurrency limits. Deviations: honest counting as above; refusals carry a hint; what was
+//! learnt survives a change of settings; pauses are data and end by themselves; weights.
+//!
+//! **Invariants.** **I1** tracked in flight ≤ all in flight; **I2** a request is refused only in `Enforced`, warm, at the
+//! limit; **I3** the limit in force is what the estimator and the window say.
+//!
+//! **Work** O(partitions) per call, O(partitions²) where the limit changes. **Memory** that of its parts.
+
+use core::time::Duration;
+
+use crate::adapt::burst::{Burst, BurstSettings};
+use crate::adapt::partition::{Guarantee, PartitionId, Partitions, Share};
+use crate::adapt::sample::{Estimator, Outcome, Sample};
+use crate::error::{ConfigError, Reason, Stale};
+use crate::num;
+use crate::slots::Storage;
+use crate::time::Timestamp;
+
+/// Whether a limit is enforced.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub enum Mode {
+    /// Nothing is counted and nothing refused.
+    Disabled,
+    /// Everything is let in, and what would be refused is counted.
+    MonitorOnly,
+    /// What does not fit is refused.
+    Enforced,
+}
+
+/// What requests count for that are let in past the limit.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Counting {
+    /// They are samples, and in flight: they load the server.
+    Honest,
+    /// They count nowhere.
+    Reference,
+}
+
+/// Settings of a [`Limiter`].
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct LimiterSettings {
+    /// Whether the limit is enforced. Default [`Mode::Enforced`].
+    pub mode: Mode,
+    /// Nothing is refused for so long after the limiter was made or enabled. Default 5 minutes.
+    pub warmup: Duration,
+    /// Room for bursts. Default none.
+    pub burst: BurstSettings,
+    /// What a share means at the limit. Default [`Guarantee::Reserved`].
+    pub guarantee: Guarantee,
+    /// What requests past the limit count for. Default [`Counting::Honest`].
+    pub counting: Counting,
+}
+
+impl Default for LimiterSettings {
+    fn default() -> Self {
+        Self {
+            mode: Mode::Enforced,
+            warmup: Duration::from_secs(300),
+            burst: BurstSettings::default(),
+            guarantee: Guarantee::Reserved,
+            counting: Counting::Honest,
+        }
+    }
+}
+
+/// A request that was let in. Give it to [`Limiter::complete`] when it has ended.
+#[derive(Debug)]
+#[must_use = "a ticket that is not completed counts as in flight for good"]
+pub struct Ticket {
+    started: Timestamp,
+    weight: u32,
+    in_flight: u32,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Kind {
+    /// The limiter was disabled.
+    Free,
+    /// Let in past the limit.
+    Untracked,
+    /// Within the limit, held by a partition or the unknown.
+    Tracked(Option<PartitionId>),
+}
+
+impl Ticket {
+    /// How many permits it stands for.
+    #[must_use]
+    pub const fn weight(&self) -> u32 {
+        self.weight
+    }
+
+    /// Whether it takes up a share of the limit.
+    #[must_use]
+    pub const fn is_tracked(&self) -> bool {
+        matches!(self.kind, Kind::Tracked(_))
+    }
+}
+
+/// A request that was refused.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct Refusal {
+    /// [`Reason::NoPermits`], or [`Reason::ExceedsLimit`] for a weight above the limit.
+    pub reason: Reason,
+    /// How long to hold the client back before it is told; `None` to tell it at once.
+    pub pause: Option<Duration>,
+    /// When coming back may be worth it; `None` while nothing is known.
+    pub retry_after: Option<Duration>,
+}
+
+impl core::fmt::Display for Refusal {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self.retry_after {
+            Some(after) => write!(f, "refused: {}; try again in about {after:?}", self.reason),
+            None => write!(f, "refused: {}", self.reason),
+        }
+    }
+}
+
+impl core::error::Error for Refusal {}
+
+/// What a [`Limiter`] has seen and thinks.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct LimiterStats {
+    /// Mode in force.
+    pub mode: Mode,
+    /// Limit in force, with the room for bursts.
+    pub limit: u32,
+    /// Limit that was learnt.
+    pub base_limit: u32,
+    /// Whether there is room for bursts.
+    pub burst_open: bool,
+    /// Permits held within the limit.
+    pub in_flight: u64,
+    /// These, and what was let in past it.
+    pub in_flight_all: u64,
+    /// Requests let in within the limit.
+    pub admitted: u64,
+    /// Requests refused because it did not fit.
+    pub rejected: u64,
+    /// Requests refused because they weigh more than the limit.
+    pub rejected_overweight: u64,
+    /// Requests that were let in and would be refused if the limit were enforced.
+    pub would_reject: u64,
+    /// Requests let in past the limit during the warm-up.
+    pub passed_in_warmup: u64,
+    /// Refusals that were held back.
+    pub paused: u64,
+    /// Requests that ended well, were dropped, and said nothing.
+    pub outcomes: [u64; 3],
+    /// Round-trip time of the last request that ended well.
+    pub last_rtt: Option<Duration>,
+    /// Mean round-trip time lately.
+    pub mean_rtt: Option<Duration>,
+    /// Round-trip time without a queue, as far as the estimator knows.
+    pub no_load_rtt: Option<Duration>,
+    /// How long nothing will be refused yet.
+    pub warmup_left: Duration,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Counters {
+    admitted: u64,
+    rejected: u64,
+    rejected_overweight: u64,
+    would_reject: u64,
+    passed_in_warmup: u64,
+    paused: u64,
+    outcomes: [u64; 3],
+}
+
+/// A whole adaptive limiter; see the [module](self).
+///
+/// ```
+/// use core::time::Duration;
+/// use tollgate::Timestamp;
+/// use tollgate::adapt::{Aimd, AimdSettings, Limiter, LimiterSettings, Outcome};
+/// use tollgate::slots::Inline;
+///
+/// let at = |ms: u64| Timestamp::from_nanos(ms * 1_000_000);
+/// let aimd = Aimd::new(AimdSettings { initial: 2, ..AimdSettings::default() })?;
+/// let settings = LimiterSettings { warmup: Duration::ZERO, ..LimiterSettings::default() };
+/// let mut limiter = Limiter::<_, Inline<4>>::new(at(0), aimd, settings, &[], 4)?;
+///
+/// let first = limiter.try_admit(at(0), None, 1)?;
+/// let second = limiter.try_admit(at(0), None, 1)?;
+/// assert!(limiter.try_admit(at(1), None, 1).is_err());
+/// limiter.complete(at(10), first, Outcome::Success)?;
+/// limiter.complete(at(10), second, Outcome::Success)?;
+/// assert_eq!(limiter.stats(at(10)).last_rtt, Some(Duration::from_millis(10)));
+/// assert_eq!(limiter.stats(at(10)).limit, 3, "both were in use and went well");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Limiter<E, S: Storage> {
+    burst: Burst<E>,
+    partitions: Partitions<S>,
+    settings: LimiterSettings,
+    /// Nothing is refused before; kept where the settings change.
+    warm_at: Timestamp,
+    /// All that is in flight, also past the limit.
+    in_flight: u64,
+    last_rtt_ns: u64,
+    mean_rtt_ns: u64,
+    counters: Counters,
+    now: Timestamp,
+}
+
+/// 1/8: the weight of the newest time in the mean.
+const NEWEST: u32 = 3;
+/// Pauses that may be given out at once, as the reference has it.
+const MAX_PAUSING: u32 = 100;
+
+impl<E: Estimator, S: Storage> Limiter<E, S> {
+    /// A limiter around `estimator`, whose warm-up begins at `now`, with room for `max_partitions`; pauses at most 100
+    /// clients at once, or as many as the storage holds.
+    ///
+    /// # Errors
+    /// Those of [`Burst::new`] and [`Partitions::new`].
+    pub fn new(
+        now: Timestamp,
+        estimator: E,
+        settings: LimiterSettings,
+        shares: &[Share],
+        max_partitions: u32,
+    ) -> Result<Self, ConfigError> {
+        let burst = Burst::new(estimator, settings.burst)?;
+        let limit = burst.limit();
+        let pausing = MAX_PAUSING.min(S::MOST);
+        let partitions = Partitions::new(limit, settings.guarantee, shares, max_partitions, pausing)?;
+        let warm_at = now.saturating_add(settings.warmup);
+        let counters = Counters::default();
+        Ok(Self {
+            burst,
+            partitions,
+            settings,
+            warm_at,
+            in_flight: 0,
+            last_rtt_ns: 0,
+            mean_rtt_ns: 0,
+            counters,
+            now,
+        })
+    }
+
+    /// A request of `weight` permits asks to be let in, for a partition or, with `None`, for none. O(partitions).
+    ///
+    /// # Errors
+    /// [`Refusal`], only while the limit is enforced and warm. Nothing is held.
+    pub fn try_admit(
+        &mut self,
+        now: Timestamp,
+        partition: Option<PartitionId>,
+        weight: u32,
+    ) -> Result<Ticket, Refusal> {
+        self.now = self.now.max(now);
+        if self.settings.mode == Mode::Disabled {
+            return Ok(Ticket { started: self.now, weight, in_flight: 0, kind: Kind::Free });
+        }
+        match self.partitions.try_acquire(partition, weight) {
+            Ok(holder) => {
+                self.counters.admitted = self.counters.admitted.saturating_add(1);
+                Ok(self.let_in(weight, Kind::Tracked(holder)))
+            }
+            Err(_) if self.settings.mode == Mode::MonitorOnly => {
+                self.counters.would_reject = self.counters.would_reject.saturating_add(1);
+                Ok(self.let_in(weight, Kind::Untracked))
+            }
+            Err(_) if self.now < self.warm_at => {
+                self.counters.passed_in_warmup = self.counters.passed_in_warmup.saturating_add(1);
+                Ok(self.let_in(weight, Kind::Untracked))
+            }
+            Err(reason) => Err(self.refuse(partition, weight, reason)),
+        }
+    }
+
+    /// A request has ended: what it held comes back, and the estimator learns from it. O(partitions).
+    ///
+    /// # Errors
+    /// [`Stale`] if it is of another limiter; nothing is changed.
+    pub fn complete(&mut self, now: Timestamp, ticket: Ticket, outcome: Outcome) -> Result<(), Stale> {
+        self.now = self.now.max(now);
+        let Ticket { started, weight, in_flight, kind } = ticket;
+        if kind == Kind::Free {
+            return Ok(());
+        }
+        if let Kind::Tracked(holder) = kind {
+            self.partitions.release(holder, weight)?;
+        }
+        self.in_flight = self.in_flight.saturating_sub(num::from_u32(weight));
+        let place = match outcome {
+            Outcome::Success => 0,
+            Outcome::Dropped => 1,
+            Outcome::Ignored => 2,
+        };
+        if let Some(count) = self.counters.outcomes.get_mut(place) {
+            *count = count.saturating_add(1);
+        }
+        let rtt = self.now.saturating_since(started);
+        if outcome == Outcome::Success {
+            self.remember(num::nanos(rtt));
+        }
+        if kind != Kind::Untracked || self.settings.counting == Counting::Honest {
+            let limit = self.burst.on_sample(&Sample { started, rtt, in_flight, outcome });
+            self.partitions.set_limit(limit);
+        }
+        Ok(())
+    }
+
+    /// Changes settings and shares, at once. Tickets stay valid; what was learnt is kept, and so is the warm-up, unless the limiter
+    /// was disabled before: then it begins at `now`. O(partitions²).
+    ///
+    /// # Errors
+    /// As [`new`](Self::new); nothing is changed.
+    pub fn reconfigure(
+        &mut self,
+        now: Timestamp,
+        settings: LimiterSettings,
+        shares: &[Share],
+    ) -> Result<(), ConfigError> {
+        self.now = self.now.max(now);
+        settings.burst.check()?;
+        self.partitions.set_shares(settings.guarantee, shares)?;
+        self.burst.set_settings(settings.burst)?;
+        if self.settings.mode == Mode::Disabled && settings.mode != Mode::Disabled {
+            self.warm_at = self.now.saturating_add(settings.warmup);
+        }
+        self.settings = settings;
+        self.partitions.set_limit(self.burst.limit());
+        Ok(())
+    }
+
+    /// Puts another estimator in the place of this one: another algorithm, or one that has learnt nothing. Tickets stay
+    /// valid. O(partitions²).
+    pub fn replace_estimator(&mut self, estimator: E) {
+        *self.burst.base_mut() = estimator;
+        self.partitions.set_limit(self.burst.limit());
+    }
+
+    /// Changes the estimator in place, and takes over its limit. O(partitions²).
+    pub fn change_estimator<R>(&mut self, change: impl FnOnce(&mut E) -> R) -> R {
+        let result = change(self.burst.base_mut());
+        self.partitions.set_limit(self.burst.limit());
+        result
+    }
+
+    /// The estimator.
+    #[must_use]
+    pub const fn estimator(&self) -> &E {
+        self.burst.base()
+    }
+
+    /// Who holds what.
+    #[must_use]
+    pub const fn partitions(&self) -> &Partitions<S> {
+        &self.partitions
+    }
+
+    /// The settings in force.
+    #[must_use]
+    pub const fn settings(&self) -> &LimiterSettings {
+        &self.settings
+    }
+
+    /// The limit in force.
+    #[must_use]
+    pub const fn limit(&self) -> u32 {
+        self.partitions.limit()
+    }
+
+    /// What it has seen and thinks. O(1).
+    #[must_use]
+    pub fn stats(&self, now: Timestamp) -> LimiterStats {
+        let Counters {
+            admitted,
+            rejected,
+            rejected_overweight,
+            would_reject,
+            passed_in_warmup,
+            paused,
+            outcomes,
+        } = self.counters;
+        let known = |ns: u64| (outcomes[0] > 0).then(|| Duration::from_nanos(ns));
+        LimiterStats {
+            mode: self.settings.mode,
+            limit: self.limit(),
+            base_limit: self.burst.base().limit(),
+            burst_open: self.burst.is_open() && self.settings.burst.capacity > 0,
+            in_flight: self.partitions.in_flight(),
+            in_flight_all: self.in_flight,
+            admitted,
+            rejected,
+            rejected_overweight,
+            would_reject,
+            passed_in_warmup,
+            paused,
+            outcomes,
+            last_rtt: known(self.last_rtt_ns),
+            mean_rtt: known(self.mean_rtt_ns),
+            no_load_rtt: self.burst.base().no_load_rtt(),
+            warmup_left: self.warm_at.saturating_since(now.max(self.now)),
+        }
+    }
+
+    fn let_in(&mut self, weight: u32, kind: Kind) -> Ticket {
+        self.in_flight = self.in_flight.saturating_add(num::from_u32(weight));
+        let in_flight = match self.settings.counting {
+            Counting::Honest => self.in_flight,
+            Counting::Reference => self.partitions.in_flight(),
+        };
+        Ticket { started: self.now, weight, in_flight: num::clamp_u32(in_flight), kind }
+    }
+
+    fn refuse(&mut self, partition: Option<PartitionId>, weight: u32, reason: Reason) -> Refusal {
+        if reason == Reason::ExceedsLimit {
+            self.counters.rejected_overweight = self.counters.rejected_overweight.saturating_add(1);
+            return Refusal { reason, pause: None, retry_after: None };
+        }
+        self.counters.rejected = self.counters.rejected.saturating_add(1);
+        let pause = self.partitions.pause(self.now, partition);
+        self.counters.paused = self.counters.paused.saturating_add(u64::from(pause.is_some()));
+        Refusal { reason, pause, retry_after: self.retry_after(weight) }
+    }
+
+    /// When so much is likely to have come free, by Little's law.
+    fn retry_after(&self, weight: u32) -> Option<Duration> {
+        let in_flight = core::num::NonZeroU64::new(self.partitions.in_flight())?;
+        let limit = num::from_u32(self.limit());
+        let excess = in_flight.get().saturating_add(num::from_u32(weight)).saturating_sub(limit).max(1);
+        let ns = num::mul_div_ceil(self.mean_rtt_ns.into(), excess, in_flight);
+        (self.mean_rtt_ns > 0).then(|| Duration::from_nanos(num::narrow(ns)))
+    }
+
+    fn remember(&mut self, rtt_ns: u64) {
+        let mean = if self.mean_rtt_ns == 0 { rtt_ns } else { self.mean_rtt_ns };
+        self.last_rtt_ns = rtt_ns;
+        self.mean_rtt_ns = if rtt_ns >= mean {
+            mean.saturating_add(rtt_ns.saturating_sub(mean) >> NEWEST)
+        } else {
+            mean.saturating_sub(mean.saturating_sub(rtt_ns) >> NEWEST)
+        };
+    }
+
+    /// Asserts I1 and I3, and the invariants of the partitions. O(partitions); for tests and debugging.
+    pub fn check_invariants(&self) {
+        self.partitions.check_invariants();
+        assert!(self.partitions.in_flight() <= self.in_flight, "I1: tracked beyond all");
+        assert_eq!(self.partitions.limit(), self.burst.limit(), "I3: the limit in force");
+    }
+}
+
+#[cfg(test)]
+#[cfg(feature = "alloc")]
+mod tests;

@@ -1,0 +1,387 @@
+//! [`OpenSearchVegas`]: Vegas as OpenSearch 3.9 has it, with barriers and a guarded baseline.
+//!
+//! **Problem.** A Vegas that acts on every sample swings with every sample, and its baseline probe, which believes whatever
+//! comes next, poisons the baseline under overload. OpenSearch's own Vegas answers both: a direction has to be confirmed
+//! by a number of samples in a row (a *barrier*), and a probe is believed only if little is in flight.
+//!
+//! **Derivation.** As [`Vegas`](crate::adapt::Vegas) with [`Learning::EachSample`](crate::adapt::Learning): with estimate
+//! e, baseline b and round-trip time r, the queue is q = ⌈e·(1 − b/r)⌉ requests. With L = ⌈log₁₀ e⌉ and the updrift f:
+//!
+//! * a drop: e − L, at once; both streaks end;
+//! * `in_flight`·(f + 1) < e: nothing is learnt; both streaks end;
+//! * q ≤ f·L or q < 3·f·L: one more for the rising streak; at its barrier e + 6·f·L or e + L;
+//! * q > 6·f·L: one more for the falling streak; at its barrier e − L;
+//! * between: both streaks end.
+//!
+//! After `jitter · probe_multiplier · e` samples the next becomes the baseline, if at most
+//! `baseline_reset_load_threshold` of the limit is in flight. A new minimum becomes the baseline at once.
+//!
+//! **Source.** OpenSearch's module `concurrency-limit` (3.9), bit for bit with [`OpenSearchVegasSettings::opensearch`]. The
+//! documentation of that product says other things in two places: that an updrift of 1 is the standard Vegas, whose
+//! logarithm is rounded down and at least 1, and that the limit is never below the initial one.
+//! [`OpenSearchVegasSettings::documented`] is that. Deviation: a request of 0 ns is ignored.
+//!
+//! **Known faults**, of the source: with the logarithm rounded up a limit of 1 never moves again; a drop that is a new
+//! minimum, or falls on a probe, does not cut and becomes the baseline; a service that always uses more than the
+//! threshold of its limit never learns a slower baseline.
+//!
+//! **Invariants.** **I1** `min ≤ limit ≤ max` after the first change; **I2** the estimate is a whole number.
+//!
+//! Work O(1); memory: about fifteen words.
+//!
+//! ```
+//! use core::time::Duration;
+//! use tollgate::Timestamp;
+//! use tollgate::adapt::{Estimator, OpenSearchVegas, OpenSearchVegasSettings, Outcome, Sample};
+//!
+//! let mut vegas = OpenSearchVegas::new(OpenSearchVegasSettings { increase_barrier: 2, ..Default::default() })?;
+//! let (started, rtt, outcome) = (Timestamp::ZERO, Duration::from_millis(10), Outcome::Success);
+//! let limits = [(); 4].map(|()| vegas.on_sample(&Sample { started, rtt, in_flight: 20, outcome }));
+//! assert_eq!(limits, [20, 20, 32, 32], "the baseline, one in a row, two in a row: a big step, one in a row");
+//! # Ok::<(), tollgate::ConfigError>(())
+//! ```
+
+use core::time::Duration;
+
+use crate::adapt::bounds;
+use crate::adapt::jitter::{Jitter, Steps, draw};
+use crate::adapt::sample::{Estimator, Outcome, Sample};
+use crate::error::{ConfigError, Rules};
+use crate::num;
+
+/// How the logarithm of the limit is made whole.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Logarithm {
+    /// Up: 0 at a limit of 1. As OpenSearch's code has it.
+    Ceil,
+    /// Down, and at least 1. As the standard Vegas has it.
+    FloorAtLeastOne,
+}
+
+impl Logarithm {
+    /// The whole logarithm to base 10 of a limit.
+    ///
+    /// ```
+    /// use tollgate::adapt::Logarithm;
+    ///
+    /// assert_eq!([1, 2, 10, 11, 100, 101].map(|limit| Logarithm::Ceil.of(limit)), [0, 1, 1, 2, 2, 3]);
+    /// assert_eq!([1, 10, 99, 100].map(|limit| Logarithm::FloorAtLeastOne.of(limit)), [1, 1, 1, 2]);
+    /// ```
+    #[must_use]
+    pub const fn of(self, limit: u32) -> u32 {
+        match (self, limit.checked_ilog10()) {
+            (Self::Ceil, None) => 0,
+            (Self::Ceil, Some(log)) => {
+                let exact = matches!(10_u32.checked_pow(log), Some(power) if power == limit);
+                if exact { log } else { log.saturating_add(1) }
+            }
+            (Self::FloorAtLeastOne, Some(log)) if log > 1 => log,
+            (Self::FloorAtLeastOne, _) => 1,
+        }
+    }
+}
+
+/// Settings of an [`OpenSearchVegas`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct OpenSearchVegasSettings {
+    /// Limit before the first sample, permits; 1 or more.
+    pub initial: u32,
+    /// Least limit, permits; 1 or more.
+    pub min: u32,
+    /// Greatest limit, permits; `initial` or more.
+    pub max: u32,
+    /// Scales the big step and all three thresholds; 1 to 1000.
+    pub updrift_factor: u32,
+    /// Samples in a row that raise the limit; 1 or more.
+    pub increase_barrier: u32,
+    /// Samples in a row that lower it; 1 or more. A drop does at once.
+    pub decrease_barrier: u32,
+    /// A probe is believed with at most this share of the limit in flight, in \[0, 1\].
+    pub baseline_reset_load_threshold: f64,
+    /// After `jitter · probe_multiplier · limit` samples there is a probe; above 0.
+    pub probe_multiplier: f64,
+    /// How the logarithm is rounded.
+    pub logarithm: Logarithm,
+}
+
+impl Default for OpenSearchVegasSettings {
+    /// As [`opensearch`](Self::opensearch).
+    fn default() -> Self {
+        Self::opensearch()
+    }
+}
+
+impl OpenSearchVegasSettings {
+    /// As OpenSearch 3.9 has it in its code.
+    #[must_use]
+    pub const fn opensearch() -> Self {
+        Self {
+            initial: 20,
+            min: 1,
+            max: 200,
+            updrift_factor: 1,
+            increase_barrier: 1,
+            decrease_barrier: 1,
+            baseline_reset_load_threshold: 0.5,
+            probe_multiplier: 30.0,
+            logarithm: Logarithm::Ceil,
+        }
+    }
+
+    /// As OpenSearch 3.9 has it in its documentation: the standard logarithm, and never below the initial limit.
+    #[must_use]
+    pub const fn documented() -> Self {
+        let code = Self::opensearch();
+        Self { min: code.initial, logarithm: Logarithm::FloorAtLeastOne, ..code }
+    }
+}
+
+/// OpenSearch's Vegas; see the [module](self).
+#[derive(Clone, Debug)]
+pub struct OpenSearchVegas<J = Steps> {
+    settings: OpenSearchVegasSettings,
+    jitter: J,
+    factor: f64,
+    estimate: f64,
+    count: u64,
+    /// 0 for none.
+    no_load_ns: u64,
+    rising: u32,
+    falling: u32,
+}
+
+impl OpenSearchVegas {
+    /// An estimator at its initial limit, with the default jitter.
+    ///
+    /// # Errors
+    /// As [`with_jitter`](Self::with_jitter).
+    pub fn new(settings: OpenSearchVegasSettings) -> Result<Self, ConfigError> {
+        Self::with_jitter(settings, Steps::default())
+    }
+}
+
+impl<J: Jitter> OpenSearchVegas<J> {
+    /// An estimator at its initial limit; `jitter` spaces its probes.
+    ///
+    /// # Errors
+    /// Every field outside its range.
+    pub fn with_jitter(settings: OpenSearchVegasSettings, mut jitter: J) -> Result<Self, ConfigError> {
+        let mut rules = Rules::new();
+        bounds::state_rules(&mut rules, settings.initial, settings.min, settings.max, false);
+        settings.state_rules(&mut rules);
+        rules.verdict()?;
+        let factor = draw(&mut jitter);
+        let estimate = f64::from(settings.initial);
+        Ok(Self { settings, jitter, factor, estimate, count: 0, no_load_ns: 0, rising: 0, falling: 0 })
+    }
+}
+
+impl OpenSearchVegasSettings {
+    /// States the rules of all but the bounds.
+    fn state_rules(&self, rules: &mut Rules) {
+        let Self { updrift_factor: updrift, increase_barrier, decrease_barrier, .. } = *self;
+        rules.require((1..=1_000).contains(&updrift), "updrift_factor", updrift, "1 to 1000");
+        rules.require(increase_barrier >= 1, "increase_barrier", increase_barrier, "1 sample or more");
+        rules.require(decrease_barrier >= 1, "decrease_barrier", decrease_barrier, "1 sample or more");
+        let threshold = self.baseline_reset_load_threshold;
+        rules.require((0.0..=1.0).contains(&threshold), "baseline_reset_load_threshold", threshold, "0 to 1");
+        let probe = self.probe_multiplier;
+        rules.require(probe > 0.0 && probe.is_finite(), "probe_multiplier", probe, "above 0");
+    }
+}
+
+impl<J> OpenSearchVegas<J> {
+    /// The limit before truncation to whole permits.
+    #[must_use]
+    pub const fn estimate(&self) -> f64 {
+        self.estimate
+    }
+
+    /// The round-trip time without a queue, as far as known.
+    #[must_use]
+    pub const fn no_load_rtt(&self) -> Option<Duration> {
+        if self.no_load_ns == 0 { None } else { Some(Duration::from_nanos(self.no_load_ns)) }
+    }
+
+    /// Samples in a row that wanted to raise, and to lower, the limit.
+    #[must_use]
+    pub const fn streaks(&self) -> (u32, u32) {
+        (self.rising, self.falling)
+    }
+
+    /// Where a queue of this many requests takes the estimate; `None` to stay.
+    fn judge(&mut self, queue: i32) -> Option<f64> {
+        let OpenSearchVegasSettings { updrift_factor, increase_barrier, decrease_barrier, logarithm, .. } =
+            self.settings;
+        let log = i64::from(logarithm.of(num::trunc_i32(self.estimate)));
+        let scaled = log.saturating_mul(i64::from(updrift_factor));
+        let (alpha, beta, theta) = (scaled.saturating_mul(3), scaled.saturating_mul(6), scaled);
+        let (queue, step) = (i64::from(queue), f64::from(logarithm.of(num::trunc_i32(self.estimate))));
+        if queue <= theta || queue < alpha {
+            self.falling = 0;
+            confirmed(&mut self.rising, increase_barrier).then(|| {
+                // At most 6·1000·10, exact.
+                let big = f64::from(i32::try_from(beta).unwrap_or(i32::MAX));
+                self.estimate + if queue <= theta { big } else { step }
+            })
+        } else if queue > beta {
+            self.rising = 0;
+            confirmed(&mut self.falling, decrease_barrier).then_some(self.estimate - step)
+        } else {
+            self.end_streaks();
+            None
+        }
+    }
+
+    const fn end_streaks(&mut self) {
+        (self.rising, self.falling) = (0, 0);
+    }
+}
+
+impl<J: Jitter> OpenSearchVegas<J> {
+    /// The new target, `None` to stay.
+    fn learn(&mut self, sample: &Sample) -> Option<f64> {
+        let rtt_ns = num::nanos(sample.rtt);
+        if rtt_ns == 0 {
+            return None;
+        }
+        let in_flight = f64::from(num::as_i32(sample.in_flight));
+        self.count = self.count.saturating_add(1);
+        if self.factor * self.settings.probe_multiplier * self.estimate <= num::to_f64(self.count) {
+            self.factor = draw(&mut self.jitter);
+            self.count = 0;
+            if in_flight <= self.estimate * self.settings.baseline_reset_load_threshold {
+                self.no_load_ns = rtt_ns;
+            }
+            return None;
+        }
+        if self.no_load_ns == 0 || rtt_ns < self.no_load_ns {
+            self.no_load_ns = rtt_ns;
+            return None;
+        }
+        if sample.outcome == Outcome::Dropped {
+            self.end_streaks();
+            let log = self.settings.logarithm.of(num::trunc_i32(self.estimate));
+            return Some(self.estimate - f64::from(log));
+        }
+        if in_flight * (f64::from(self.settings.updrift_factor) + 1.0) < self.estimate {
+            self.end_streaks();
+            return None;
+        }
+        let ratio = num::to_f64(self.no_load_ns) / num::to_f64(rtt_ns);
+        self.judge(num::ceil_i32(self.estimate * (1.0 - ratio)))
+    }
+}
+
+/// One more in a row: whether that is enough, which starts a new row.
+const fn confirmed(streak: &mut u32, barrier: u32) -> bool {
+    *streak = streak.saturating_add(1);
+    if *streak < barrier {
+        return false;
+    }
+    *streak = 0;
+    true
+}
+
+impl<J: Jitter> Estimator for OpenSearchVegas<J> {
+    fn on_sample(&mut self, sample: &Sample) -> u32 {
+        if sample.outcome != Outcome::Ignored
+            && let Some(target) = self.learn(sample)
+        {
+            self.estimate = bounds::clamp(target, self.settings.min, self.settings.max);
+        }
+        self.limit()
+    }
+
+    fn limit(&self) -> u32 {
+        num::trunc_i32(self.estimate)
+    }
+
+    fn no_load_rtt(&self) -> Option<Duration> {
+        Self::no_load_rtt(self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::time::Timestamp;
+
+    fn sample(ms: u64, in_flight: u32, outcome: Outcome) -> Sample {
+        Sample { started: Timestamp::ZERO, rtt: Duration::from_millis(ms), in_flight, outcome }
+    }
+
+    /// Limits after a baseline of 10 ms and these round-trip times, always busy.
+    fn limits(settings: OpenSearchVegasSettings, rtts_ms: &[u64]) -> std::vec::Vec<u32> {
+        let mut vegas = OpenSearchVegas::new(settings).unwrap();
+        vegas.on_sample(&sample(10, 200, Outcome::Success));
+        rtts_ms.iter().map(|&ms| vegas.on_sample(&sample(ms, 200, Outcome::Success))).collect()
+    }
+
+    #[test]
+    fn at_twenty_the_thresholds_are_twice_those_of_the_standard() {
+        let code = OpenSearchVegasSettings::opensearch();
+        assert_eq!(limits(code, &[11, 13, 20, 25, 26]), [32, 32, 30, 28, 26], "queues of 2, 8, 16, 18, 18");
+        let standard = OpenSearchVegasSettings { logarithm: Logarithm::FloorAtLeastOne, ..code };
+        assert_eq!(limits(standard, &[10, 12, 15]), [26, 26, 25]);
+    }
+
+    #[test]
+    fn a_limit_of_one_is_for_good_in_the_code_and_not_in_the_documentation() {
+        let one = OpenSearchVegasSettings { initial: 1, ..OpenSearchVegasSettings::opensearch() };
+        assert_eq!(limits(one, &[10; 50])[49], 1);
+        let documented =
+            OpenSearchVegasSettings { initial: 1, min: 1, ..OpenSearchVegasSettings::documented() };
+        assert!(limits(documented, &[10; 50])[49] > 100);
+    }
+
+    #[test]
+    fn a_drop_bypasses_the_barrier_and_ends_both_streaks() {
+        let settings = OpenSearchVegasSettings {
+            increase_barrier: 3,
+            decrease_barrier: 3,
+            ..OpenSearchVegasSettings::opensearch()
+        };
+        let mut vegas = OpenSearchVegas::new(settings).unwrap();
+        for ms in [10, 10, 10] {
+            vegas.on_sample(&sample(ms, 20, Outcome::Success));
+        }
+        assert_eq!(vegas.streaks(), (2, 0));
+        assert_eq!(vegas.on_sample(&sample(50, 20, Outcome::Dropped)), 18);
+        assert_eq!(vegas.streaks(), (0, 0));
+        assert_eq!(vegas.on_sample(&sample(10, 20, Outcome::Ignored)), 18);
+    }
+
+    #[test]
+    fn a_probe_under_load_is_not_believed() {
+        for (threshold, believed) in [(0.5, false), (1.0, true)] {
+            let settings = OpenSearchVegasSettings {
+                baseline_reset_load_threshold: threshold,
+                probe_multiplier: 0.1,
+                ..OpenSearchVegasSettings::opensearch()
+            };
+            let mut vegas = OpenSearchVegas::new(settings).unwrap();
+            for ms in [10, 100, 100, 100] {
+                vegas.on_sample(&sample(ms, 15, Outcome::Success));
+            }
+            assert_eq!(vegas.no_load_rtt() == Some(Duration::from_millis(100)), believed);
+        }
+    }
+
+    #[test]
+    fn what_is_out_of_range_is_named() {
+        let broken = OpenSearchVegasSettings {
+            initial: 0,
+            max: 0,
+            min: 2,
+            updrift_factor: 0,
+            increase_barrier: 0,
+            decrease_barrier: 0,
+            baseline_reset_load_threshold: 1.1,
+            probe_multiplier: f64::NAN,
+            logarithm: Logarithm::Ceil,
+        };
+        let error = OpenSearchVegas::new(broken).unwrap_err();
+        assert_eq!(error.violations().len(), 7);
+    }
+}

@@ -11,6 +11,7 @@
 //! | [`Gradient2`] | the delay, relative to none; drops | a tolerated slow-down is easier to name than a queue |
 //! | [`Gradient`] | the same, more tolerant | as above, with more room |
 //! | [`Aimd`] | drops and timeouts only | the server refuses when it is full, and latency says little |
+//! | [`Knee`] | rounds, dips and experiments | nothing is known of the server: its own rules, the best in our simulator |
 //! | [`Window`] | whatever is behind it | an estimator that learns from each sample is to see means or percentiles |
 //!
 //! Each has two presets. `Default` is ours: [rounds](RoundSettings) of requests, a baseline measured in dips, one cut
@@ -24,6 +25,8 @@
 //! changes nothing. `core/tests/adapt_laws.rs` states these as properties, `core/tests/adapt_faults.rs` shows each
 //! fault of the references and its absence here, `core/tests/golden.rs` replays recorded runs of the references.
 //!
+//! [`Knee`] has only our preset, and decides on drops by experiment: of law 3 it keeps that a drop never raises.
+//!
 //! A dip publishes less than the estimate for a short while. So the *limit* may rise at the end of a dip by a sample
 //! that raises no *estimate*.
 
@@ -34,6 +37,7 @@ mod epoch;
 pub mod gradient;
 pub mod gradient2;
 mod jitter;
+pub mod knee;
 mod round;
 mod sample;
 mod scale;
@@ -46,6 +50,7 @@ pub use aimd::{Aimd, AimdSettings};
 pub use gradient::{Gradient, GradientReference, GradientSettings};
 pub use gradient2::{Gradient2, Gradient2Reference, Gradient2Settings};
 pub use jitter::{Jitter, Steps};
+pub use knee::{Knee, KneeSettings};
 pub use round::{Learning, RoundSettings};
 pub use sample::{Estimator, Outcome, Sample};
 pub use scale::{Decrease, Scale};

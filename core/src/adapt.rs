@@ -13,6 +13,7 @@
 //! | [`Aimd`] | drops and timeouts only | the server refuses when it is full, and latency says little |
 //! | [`OpenSearchVegas`] | the queue, from the delay; drops | an OpenSearch must be matched |
 //! | [`Burst`] | what is in flight | there is to be room for bursts on top of whatever is behind it |
+//! | [`Knee`] | rounds, dips and experiments | nothing is known of the server: its own rules, the best in our simulator |
 //! | [`Window`] | whatever is behind it | an estimator that learns from each sample is to see means or percentiles |
 //!
 //! Each has two presets. `Default` is ours: [rounds](RoundSettings) of requests, a baseline measured in dips, one cut
@@ -26,6 +27,8 @@
 //! changes nothing. `core/tests/adapt_laws.rs` states these as properties, `core/tests/adapt_faults.rs` shows each
 //! fault of the references and its absence here, `core/tests/golden.rs` replays recorded runs of the references.
 //!
+//! [`Knee`] has only our preset, and decides on drops by experiment: of law 3 it keeps that a drop never raises.
+//!
 //! A dip publishes less than the estimate for a short while. So the *limit* may rise at the end of a dip by a sample
 //! that raises no *estimate*.
 
@@ -37,6 +40,7 @@ mod epoch;
 pub mod gradient;
 pub mod gradient2;
 mod jitter;
+pub mod knee;
 pub mod limiter;
 pub mod opensearch;
 pub mod partition;
@@ -56,6 +60,7 @@ pub use jitter::{Jitter, Steps};
 pub use limiter::{Counting, Limiter, LimiterSettings, LimiterStats, Mode, Refusal, Ticket};
 pub use opensearch::{Logarithm, OpenSearchVegas, OpenSearchVegasSettings};
 pub use partition::{Guarantee, PartitionId, Partitions, Share};
+pub use knee::{Knee, KneeSettings};
 pub use round::{Learning, RoundSettings};
 pub use sample::{Estimator, Outcome, Sample};
 pub use scale::{Decrease, Scale};

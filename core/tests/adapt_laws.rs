@@ -5,8 +5,8 @@ use core::time::Duration;
 use proptest::prelude::*;
 use tollgate::Timestamp;
 use tollgate::adapt::{
-    Aimd, AimdSettings, Estimator, Gradient, Gradient2, Gradient2Settings, GradientSettings, Outcome, Sample,
-    Tracked, Vegas, VegasSettings, Window, WindowSettings,
+    Aimd, AimdSettings, Estimator, Gradient, Gradient2, Gradient2Settings, GradientSettings, Knee,
+    KneeSettings, Outcome, Sample, Tracked, Vegas, VegasSettings, Window, WindowSettings,
 };
 use tollgate::slots::Heap;
 
@@ -24,7 +24,7 @@ macro_rules! watched {
         }
     )*};
 }
-watched!(Vegas, Gradient2, Gradient);
+watched!(Vegas, Gradient2, Gradient, Knee);
 
 impl Watched for Aimd {
     fn estimate(&self) -> f64 {
@@ -54,6 +54,17 @@ fn bounds(most: u32) -> impl Strategy<Value = Bounds> {
 
 fn settings(Bounds { initial, min, max }: Bounds) -> VegasSettings {
     VegasSettings { initial, min, max, ..VegasSettings::default() }
+}
+
+/// `Knee` with each of its options; it begins lower than the others, and no single sample decides anything.
+fn knees(Bounds { initial, min, max }: Bounds) -> Vec<(&'static str, Box<dyn Watched>)> {
+    let plain = KneeSettings { initial, min, max, ..KneeSettings::default() };
+    let bursts = KneeSettings { target_delay: Some(Duration::from_millis(100)), ..plain };
+    let shared = KneeSettings { sharers: 4, ..plain };
+    let guarded = KneeSettings { max_healthy_rtt: Some(Duration::from_secs(1)), ..plain };
+    [("knee", plain), ("bursty knee", bursts), ("shared knee", shared), ("guarded knee", guarded)]
+        .map(|(name, settings)| (name, Box::new(Knee::new(settings).unwrap()) as Box<dyn Watched>))
+        .into()
 }
 
 /// The estimators themselves.
@@ -88,6 +99,10 @@ fn references() -> Vec<(&'static str, Box<dyn Watched>)> {
         ("reference gradient2", Box::new(Gradient2::new(Gradient2Settings::netflix()).unwrap())),
         ("reference gradient", Box::new(Gradient::new(GradientSettings::netflix()).unwrap())),
     ]
+}
+
+fn everyone(bounds: Bounds) -> Vec<(&'static str, Box<dyn Watched>)> {
+    all(bounds).into_iter().chain(knees(bounds)).chain(references()).collect()
 }
 
 fn outcomes() -> impl Strategy<Value = Outcome> {
@@ -130,8 +145,9 @@ proptest! {
         bounds in prop_oneof![bounds(1000), bounds(2_147_483_647)],
         history in history(wild()),
     ) {
-        for (name, mut estimator) in all(bounds) {
-            prop_assert_eq!(estimator.limit(), bounds.initial);
+        for (name, mut estimator) in all(bounds).into_iter().chain(knees(bounds)) {
+            let first = if name.ends_with("knee") { bounds.initial.min(5).max(bounds.min) } else { bounds.initial };
+            prop_assert_eq!(estimator.limit(), first);
             for (sample, times) in &history {
                 for _ in 0..*times {
                     let limit = estimator.on_sample(sample);
@@ -152,7 +168,7 @@ proptest! {
         history in history(wild()),
     ) {
         for ((name, mut one), (_, mut other)) in
-            all(bounds).into_iter().chain(references()).zip(all(bounds).into_iter().chain(references()))
+            everyone(bounds).into_iter().zip(everyone(bounds))
         {
             for (sample, times) in &history {
                 for _ in 0..*times {
@@ -194,6 +210,33 @@ proptest! {
     }
 
     #[test]
+    fn with_knee_a_drop_never_raises_the_limit_and_nothing_does_while_it_is_never_met(
+        bounds in bounds(1000),
+        history in history(wild()),
+    ) {
+        for (name, mut estimator) in knees(bounds) {
+            let first = estimator.estimate();
+            for (sample, times) in &history {
+                for _ in 0..*times {
+                    let (limit, estimate) = (estimator.limit(), estimator.estimate());
+                    estimator.on_sample(sample);
+                    if sample.outcome == Outcome::Dropped {
+                        prop_assert!(estimator.limit() <= limit, "{}", name);
+                        prop_assert!(estimator.estimate() <= estimate, "{}", name);
+                    }
+                }
+            }
+            let mut idle = knees(bounds).into_iter().find(|(other, _)| *other == name).unwrap().1;
+            for (sample, times) in &history {
+                for _ in 0..*times {
+                    idle.on_sample(&Sample { in_flight: sample.in_flight % idle.limit(), ..*sample });
+                    prop_assert!(idle.estimate() <= first, "{}", name);
+                }
+            }
+        }
+    }
+
+    #[test]
     fn a_drop_of_a_new_epoch_cuts_and_those_admitted_before_that_cut_do_not_cut_again(
         bounds in bounds(1000),
         history in history(recent()),
@@ -226,10 +269,16 @@ proptest! {
         history in history(prop_oneof![recent(), wild()]),
         rtt_ns in prop_oneof![Just(0_u64), 1..100_000_000_u64],
     ) {
-        for (name, mut estimator) in plain(bounds) {
-            for (sample, times) in &history {
+        let knees = knees(bounds).into_iter().take(3);
+        for (name, mut estimator) in plain(bounds).into_iter().chain(knees) {
+            for (i, (sample, times)) in history.iter().enumerate() {
                 for _ in 0..*times {
                     estimator.on_sample(sample);
+                }
+                if i % 3 == 0 {
+                    estimator.on_reject(sample.started);
+                } else if i % 3 == 1 {
+                    estimator.on_tick(sample.ended());
                 }
             }
             let start = estimator.limit();

@@ -8,8 +8,8 @@ use core::time::Duration;
 use allocation_counter::measure;
 use tollgate::Timestamp;
 use tollgate::adapt::{
-    Aimd, AimdSettings, Estimator, Gradient, Gradient2, Gradient2Settings, GradientSettings, Outcome, Sample,
-    Vegas, VegasSettings,
+    Aimd, AimdSettings, Estimator, Gradient, Gradient2, Gradient2Settings, GradientSettings, Knee,
+    KneeSettings, Outcome, Sample, Vegas, VegasSettings,
 };
 use tollgate::fair::{Drr, Swrr, TenantId};
 use tollgate::gate::{
@@ -298,10 +298,13 @@ fn estimators_do_not_allocate() {
     let mut vegas = Vegas::new(VegasSettings::default()).unwrap();
     let mut gradient2 = Gradient2::new(Gradient2Settings::default()).unwrap();
     let mut gradient = Gradient::new(GradientSettings::default()).unwrap();
+    let mut knee = Knee::new(KneeSettings::default()).unwrap();
     let counted = allocations(|number| {
+        knee.on_reject(at(number));
         let outcome = if number % 40 == 0 { Outcome::Dropped } else { Outcome::Success };
         let rtt = Duration::from_micros(5_000 + number % 977);
-        for estimator in [&mut aimd as &mut dyn Estimator, &mut vegas, &mut gradient2, &mut gradient] {
+        let all: [&mut dyn Estimator; 5] = [&mut aimd, &mut vegas, &mut gradient2, &mut gradient, &mut knee];
+        for estimator in all {
             let in_flight = estimator.limit();
             estimator.on_sample(&Sample { started: at(number), rtt, in_flight, outcome });
         }

@@ -1,8 +1,9 @@
 //! The estimators, in our presets and in the references' as their settings come.
 
+use tollgate::Timestamp;
 use tollgate::adapt::{
-    Aimd, AimdSettings, Estimator, Gradient, Gradient2, Gradient2Settings, GradientSettings, Sample, Vegas,
-    VegasSettings, Window, WindowSettings,
+    Aimd, AimdSettings, Estimator, Gradient, Gradient2, Gradient2Settings, GradientSettings, Knee,
+    KneeSettings, Sample, Vegas, VegasSettings, Window, WindowSettings,
 };
 use tollgate::slots::Inline;
 
@@ -58,4 +59,26 @@ extern "C" fn proof_window_new(place: &mut Windowed, settings: WindowSettings, i
 #[unsafe(no_mangle)]
 extern "C" fn proof_window_on_sample(estimator: &mut Windowed, sample: &Sample) -> u32 {
     estimator.on_sample(sample)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn proof_knee_new(place: &mut Knee, settings: KneeSettings) -> bool {
+    store(place, Knee::new(settings))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn proof_knee_on_sample(estimator: &mut Knee, sample: &Sample) -> u32 {
+    estimator.on_sample(sample)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn proof_knee_on_reject(estimator: &mut Knee, now_ns: u64) -> u32 {
+    estimator.on_reject(Timestamp::from_nanos(now_ns))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn proof_knee_on_tick(estimator: &mut Knee, now_ns: u64) -> u32 {
+    let now = Timestamp::from_nanos(now_ns);
+    let due = estimator.poll_timeout().is_some_and(|at| now >= at);
+    if due { estimator.on_tick(now) } else { estimator.limit() }
 }

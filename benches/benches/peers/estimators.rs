@@ -8,8 +8,8 @@ use core::time::Duration;
 use criterion::Criterion;
 use tollgate::Timestamp;
 use tollgate::adapt::{
-    Aimd, AimdSettings, Estimator, Gradient, Gradient2, Gradient2Settings, GradientSettings, Outcome, Sample,
-    Vegas, VegasSettings, Window, WindowSettings,
+    Aimd, AimdSettings, Estimator, Gradient, Gradient2, Gradient2Settings, GradientSettings, Knee,
+    KneeSettings, Outcome, Sample, Vegas, VegasSettings, Window, WindowSettings,
 };
 use tollgate_benches::{Case, run as contest};
 
@@ -18,6 +18,7 @@ pub(crate) fn run(criterion: &mut Criterion) {
         criterion,
         &[
             case("aimd", || Aimd::new(AimdSettings::default()).expect("lawful")),
+            case("knee", || Knee::new(KneeSettings::default()).expect("lawful")),
             case("vegas", vegas),
             case("gradient2", || Gradient2::new(Gradient2Settings::default()).expect("lawful")),
             case("gradient", || Gradient::new(GradientSettings::default()).expect("lawful")),

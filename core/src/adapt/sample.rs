@@ -39,18 +39,35 @@ impl Sample {
 /// Learns a concurrency limit from finished attempts.
 ///
 /// An estimator is told of each attempt as it ends, in the order in which they end, and answers with the limit to
-/// enforce from then on. It reads no clock and draws no random number: time is in the sample, jitter is a parameter
+/// enforce from then on. Who enforces it may tell of refusals and of time that passes, too; nobody has to. It reads no clock and draws no random number: time is in the sample, jitter is a parameter
 /// of the estimators that want it.
 pub trait Estimator {
     /// Learns from one finished attempt and returns the limit from now on. [`Outcome::Ignored`] changes nothing.
     /// O(1) unless the estimator says otherwise.
     fn on_sample(&mut self, sample: &Sample) -> u32;
 
-    /// The limit in force: what the last [`on_sample`](Self::on_sample) returned, before that the initial one.
+    /// The limit in force: what the last of the other calls returned, before that the initial one.
     fn limit(&self) -> u32;
 
     /// The round-trip time without a queue, as far as it is known; `None` also where an estimator does not ask.
     fn no_load_rtt(&self) -> Option<Duration> {
+        None
+    }
+
+    /// A request was refused, so the limit was met. Returns the limit from now on. O(1); most learn nothing from it.
+    fn on_reject(&mut self, now: Timestamp) -> u32 {
+        let _ = now;
+        self.limit()
+    }
+
+    /// Time has passed without a sample. Returns the limit from now on. O(1); most learn nothing from it.
+    fn on_tick(&mut self, now: Timestamp) -> u32 {
+        let _ = now;
+        self.limit()
+    }
+
+    /// When [`on_tick`](Self::on_tick) has something to do, if no sample comes before. Any other call may change it.
+    fn poll_timeout(&self) -> Option<Timestamp> {
         None
     }
 }

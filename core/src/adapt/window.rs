@@ -243,6 +243,18 @@ impl<E: Estimator, S: Storage> Estimator for Window<E, S> {
     fn no_load_rtt(&self) -> Option<Duration> {
         self.inner.no_load_rtt()
     }
+
+    fn on_reject(&mut self, now: Timestamp) -> u32 {
+        self.inner.on_reject(now)
+    }
+
+    fn on_tick(&mut self, now: Timestamp) -> u32 {
+        self.inner.on_tick(now)
+    }
+
+    fn poll_timeout(&self) -> Option<Timestamp> {
+        self.inner.poll_timeout()
+    }
 }
 
 impl<E: core::fmt::Debug, S: Storage> core::fmt::Debug for Window<E, S> {

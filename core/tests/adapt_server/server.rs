@@ -6,8 +6,8 @@ use std::collections::BinaryHeap;
 
 use tollgate::Timestamp;
 use tollgate::adapt::{
-    Aimd, AimdSettings, Estimator, Gradient, Gradient2, Gradient2Settings, GradientSettings, Outcome, Sample,
-    Vegas, VegasSettings,
+    Aimd, AimdSettings, Estimator, Gradient, Gradient2, Gradient2Settings, GradientSettings, Knee,
+    KneeSettings, Outcome, Sample, Vegas, VegasSettings,
 };
 
 /// Mean service time, ns.
@@ -82,6 +82,7 @@ pub(crate) fn estimators() -> Vec<(&'static str, Box<dyn Estimator>)> {
         ("vegas", Box::new(Vegas::new(VegasSettings::default()).unwrap())),
         ("gradient2", Box::new(Gradient2::new(Gradient2Settings::default()).unwrap())),
         ("gradient", Box::new(Gradient::new(GradientSettings::default()).unwrap())),
+        ("knee", Box::new(Knee::new(KneeSettings::default()).unwrap())),
     ]
 }
 
@@ -136,6 +137,7 @@ pub(crate) fn run(plan: &Plan, limiter: &mut dyn Estimator) -> Outcomes {
         }
         if running.len() >= limiter.limit() as usize {
             refused += 1;
+            limiter.on_reject(Timestamp::from_nanos(now as u64));
             continue;
         }
         let (start, in_flight) = (now as u64, running.len() as u32 + 1);

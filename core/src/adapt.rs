@@ -14,6 +14,7 @@
 //! | [`OpenSearchVegas`] | the queue, from the delay; drops | an OpenSearch must be matched |
 //! | [`Burst`] | what is in flight | there is to be room for bursts on top of whatever is behind it |
 //! | [`Knee`] | rounds, dips and experiments | nothing is known of the server: its own rules, the best in our simulator |
+//! | [`AtomicWindow`] | – | many threads end requests faster than one lock allows |
 //! | [`Window`] | whatever is behind it | an estimator that learns from each sample is to see means or percentiles |
 //!
 //! Each has two presets. `Default` is ours: [rounds](RoundSettings) of requests, a baseline measured in dips, one cut
@@ -33,6 +34,8 @@
 //! that raises no *estimate*.
 
 pub mod aimd;
+#[cfg(any(target_has_atomic = "64", feature = "portable-atomic"))]
+pub mod atomic_window;
 mod bounds;
 pub mod burst;
 mod dip;
@@ -53,6 +56,8 @@ pub mod vegas;
 pub mod window;
 
 pub use aimd::{Aimd, AimdSettings};
+#[cfg(any(target_has_atomic = "64", feature = "portable-atomic"))]
+pub use atomic_window::{AtomicWindow, Collected};
 pub use burst::{Burst, BurstSettings};
 pub use gradient::{Gradient, GradientReference, GradientSettings};
 pub use gradient2::{Gradient2, Gradient2Reference, Gradient2Settings};

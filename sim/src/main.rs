@@ -4,6 +4,8 @@
 
 mod bench;
 mod cli;
+#[path = "command/score.rs"]
+mod score;
 
 use core::time::Duration;
 use std::fs;
@@ -14,9 +16,9 @@ use std::process::ExitCode;
 use anyhow::Context;
 use clap::Parser;
 use indicatif::{ProgressBar, ProgressStyle};
-use tollgate_sim::SimError;
 use tollgate_sim::compare::compare;
 use tollgate_sim::report::{Summary, chart, table, text};
+use tollgate_sim::{LabError, SimError};
 
 use crate::cli::{Cli, Command, Compare};
 
@@ -27,13 +29,14 @@ fn main() -> ExitCode {
     let result = match Cli::parse().command {
         Command::Compare(asked) => run_compare(&asked),
         Command::Bench(asked) => bench::run(&asked),
+        Command::Score(asked) => score::run(&asked),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {error:#}");
             // As for a mistake on the command line, which clap answers: 2 is "mend the input".
-            ExitCode::from(if error.is::<SimError>() { 2 } else { 1 })
+            ExitCode::from(if error.is::<SimError>() || error.is::<LabError>() { 2 } else { 1 })
         }
     }
 }

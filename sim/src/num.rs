@@ -54,3 +54,21 @@ pub(crate) const fn count(value: usize) -> u64 {
 pub(crate) const fn index_u32(value: usize) -> u32 {
     if value as u64 > u32::MAX as u64 { u32::MAX } else { value as u32 }
 }
+
+/// The value, or `u32::MAX` where it does not fit.
+#[inline]
+pub(crate) const fn clamp_u32(value: u64) -> u32 {
+    if value > u32::MAX as u64 { u32::MAX } else { value as u32 }
+}
+
+/// The value as an index, or the greatest index where it does not fit.
+#[inline]
+pub(crate) const fn narrow_index(value: u128) -> usize {
+    if value > usize::MAX as u128 { usize::MAX } else { value as usize }
+}
+
+/// Rounded down into `0..=u32::MAX`; negatives and `NaN` are 0.
+#[inline]
+pub(crate) const fn floor_u32(value: f64) -> u32 {
+    value as u32
+}

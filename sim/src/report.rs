@@ -6,6 +6,7 @@
 //! [`Comparison`]: crate::compare::Comparison
 
 pub mod chart;
+pub mod limit_chart;
 mod summary;
 pub mod table;
 pub mod text;

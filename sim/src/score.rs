@@ -15,7 +15,6 @@
 //! **Threads.** The work is split by plan and seed. Who does which piece depends on the machine, what comes of it does
 //! not: results are put in their places.
 
-pub mod chart;
 mod figures;
 pub mod table;
 pub mod text;

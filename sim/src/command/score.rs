@@ -8,7 +8,8 @@ use anyhow::{Context, bail};
 use tollgate_sim::lab::cache::Cache;
 use tollgate_sim::lab::plan::Plan;
 use tollgate_sim::lab::roster;
-use tollgate_sim::score::{self, Asked, Seeds, chart, table, text};
+use tollgate_sim::report::limit_chart;
+use tollgate_sim::score::{self, Asked, Seeds, table, text};
 
 use crate::cli::Score;
 use crate::{WORTH_A_BAR, print, progress_bar, save};
@@ -69,7 +70,7 @@ fn what(asked: &Score) -> anyhow::Result<Asked> {
 fn charts(plans: &[Plan], what: &Asked, directory: &Path) -> anyhow::Result<()> {
     fs::create_dir_all(directory).with_context(|| format!("cannot make {}", directory.display()))?;
     for plan in plans {
-        let svg = chart::svg(plan, &score::curves(plan, what)?)?;
+        let svg = limit_chart::svg(plan, &score::curves(plan, what)?)?;
         save(&directory.join(format!("{}.svg", plan.name)), svg.as_bytes())?;
     }
     Ok(())

@@ -16,6 +16,8 @@ use std::collections::{BinaryHeap, VecDeque};
 pub(super) enum Script {
     Phase(usize),
     Slots,
+    /// The warm-up ends: what is refused in one go is measured or not.
+    Measured,
     /// A cell of the curve ends.
     Cell,
 }

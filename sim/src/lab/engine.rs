@@ -26,7 +26,7 @@ use super::chance::{Purpose, stream};
 use super::curve::Curve;
 use super::limiter::{Limiter, Seat};
 use super::plan::{Phase, Plan};
-use super::requests::{Requests, What, follower};
+use super::requests::{Request, Requests, What, follower};
 use super::server::{Offer, Server};
 use super::tally::Tally;
 use super::watch::{Broken, Watch};
@@ -143,7 +143,7 @@ pub fn run(
 
 /// Everything the plan says will happen, in order.
 fn script(plan: &Plan, curve: Option<&Curve>) -> VecDeque<(u64, Script)> {
-    let mut script = Vec::new();
+    let mut script = vec![(plan.warm_up_ns, Script::Measured)];
     for (index, phase) in plan.phases.iter().enumerate() {
         if index > 0 {
             script.push((phase.from_ns, Script::Phase(index)));
@@ -159,17 +159,22 @@ fn script(plan: &Plan, curve: Option<&Curve>) -> VecDeque<(u64, Script)> {
 impl Engine<'_> {
     fn walk(&mut self, requests: &Requests) {
         let span_ns = self.plan.span_ns();
-        let mut requests = requests.0.iter().peekable();
-        loop {
+        // Whoever is refused is gone, and there is one limiter: until something happens all others are refused too.
+        let alike = self.plan.limiters == 1 && self.plan.retries.is_none();
+        let mut rest = &requests.0[..];
+        'events: loop {
             let next_ns = self.calendar.next_ns().min(span_ns);
-            let mut undisturbed = true;
-            while undisturbed && let Some(request) = requests.next_if(|request| request.at_ns < next_ns) {
+            while let Some((request, after)) = rest.split_first()
+                && request.at_ns < next_ns
+            {
+                rest = after;
                 self.tally.events += 1;
-                let now_ns = request.at_ns;
-                undisturbed = !self.ask(now_ns, request.what, request.below, now_ns, 0);
-            }
-            if !undisturbed {
-                continue;
+                if self.ask(request.at_ns, request.what, request.below, request.at_ns, 0) {
+                    continue 'events;
+                }
+                if alike {
+                    rest = self.refuse_all(rest, next_ns);
+                }
             }
             if next_ns >= span_ns {
                 return;
@@ -178,6 +183,22 @@ impl Engine<'_> {
             self.tally.events += 1;
             self.handle(now_ns, event);
         }
+    }
+
+    /// Refuses those who come before `next_ns`, after one was refused and nothing has happened since.
+    fn refuse_all<'r>(&mut self, rest: &'r [Request], next_ns: u64) -> &'r [Request] {
+        let Some(door) = self.doors.first_mut() else { return rest };
+        let mut below = 0;
+        let mut count = 0;
+        for request in rest.iter().take_while(|request| request.at_ns < next_ns) {
+            door.limiter.on_reject(seen(request.at_ns, self.plan.tick_ns));
+            below += u64::from(request.below);
+            count += 1;
+        }
+        if let Some(first) = rest.first().filter(|_| count > 0) {
+            self.tally.refused(first.at_ns, num::count(count), below);
+        }
+        rest.get(count..).unwrap_or_default()
     }
 
     #[inline]
@@ -213,6 +234,7 @@ impl Engine<'_> {
                 self.fill(now_ns);
             }
             Script::Slots => self.fill(now_ns),
+            Script::Measured => {}
             Script::Cell => {
                 let in_flight = self.doors.iter().map(|door| u64::from(door.permits.in_use())).sum();
                 if let Some(curve) = &mut self.curve {

@@ -228,6 +228,16 @@ impl Plan {
         self.target_delay_ns
     }
 
+    /// The instants at which phases begin, the first one's left out, in seconds.
+    pub(crate) fn borders_s(&self) -> impl Iterator<Item = f64> {
+        self.phases.iter().skip(1).map(|phase| num::seconds(phase.from_ns))
+    }
+
+    /// The warm-up, in seconds.
+    pub(crate) const fn warm_up_s(&self) -> f64 {
+        num::seconds(self.warm_up_ns)
+    }
+
     /// Measured phases that follow another, with their lengths in nanoseconds.
     pub(crate) fn changes(&self) -> impl Iterator<Item = (usize, u64)> {
         let phases = self.phases.iter().enumerate().skip(1);

@@ -3,11 +3,14 @@
 //! | name | is |
 //! | --- | --- |
 //! | `vegas`, `gradient2`, `gradient`, `aimd` | our presets |
-//! | `vegas-netflix`, … | the references as shipped, bit for bit |
+//! | `vegas-netflix`, … | the references, with the deviations below |
 //! | `windowed-vegas`, `windowed-gradient2` | the references behind the reference's averaging window of 1 s |
 //! | `fixed-N` | one limit |
 //! | `none` | no limit |
 //! | `NAME+deadline` | told the plan's target delay; there is one where it makes a difference |
+//!
+//! **Deviations** of the references from what ships: AIMD may go down to 1, not to 20; a latency of zero, which a coarse
+//! clock shows, does not poison the gradients: shipped, their limit is 0 from then on, and there is nothing to measure.
 //!
 //! All adaptive ones start at [`INITIAL`] and go to [`MAX`] at most: the greatest limit decides the rows of 400 slots,
 //! the first one those of a single slot, so both have to be the same for all.
@@ -16,8 +19,8 @@ use core::time::Duration;
 
 use tollgate::ConfigError;
 use tollgate::adapt::{
-    Aimd, AimdSettings, Estimator, Gradient, Gradient2, Gradient2Settings, GradientSettings, Vegas,
-    VegasSettings, Window, WindowSettings,
+    Aimd, AimdSettings, Estimator, Gradient, Gradient2, Gradient2Reference, Gradient2Settings,
+    GradientReference, GradientSettings, Learning, Vegas, VegasSettings, Window, WindowSettings,
 };
 
 use super::error::LabError;
@@ -72,9 +75,24 @@ pub fn seat(name: &str, target: Duration) -> Result<Seat, LabError> {
     let gradient = GradientSettings { initial: INITIAL, max: MAX, ..GradientSettings::default() };
     let aimd = AimdSettings { initial: INITIAL, max: MAX, ..AimdSettings::default() };
     let vegas_netflix = VegasSettings { initial: INITIAL, max: MAX, ..VegasSettings::netflix() };
-    let gradient2_netflix = Gradient2Settings { initial: INITIAL, max: MAX, ..Gradient2Settings::netflix() };
-    let gradient_netflix = GradientSettings { initial: INITIAL, max: MAX, ..GradientSettings::netflix() };
-    // With the reference's own least limit of 20 it could not lose a single slot's rows worse than it does at 1.
+    let gradient2_netflix = Gradient2Settings {
+        initial: INITIAL,
+        max: MAX,
+        learning: Learning::EachSample(Gradient2Reference {
+            zero_rtt_poisons: false,
+            ..Gradient2Reference::netflix()
+        }),
+        ..Gradient2Settings::netflix()
+    };
+    let gradient_netflix = GradientSettings {
+        initial: INITIAL,
+        max: MAX,
+        learning: Learning::EachSample(GradientReference {
+            zero_rtt_poisons: false,
+            ..GradientReference::netflix()
+        }),
+        ..GradientSettings::netflix()
+    };
     let aimd_netflix = AimdSettings { initial: INITIAL, min: 1, max: MAX, ..AimdSettings::netflix() };
     let window = WindowSettings::netflix();
     let built = match name {

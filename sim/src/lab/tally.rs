@@ -131,6 +131,20 @@ impl Tally {
         }
     }
 
+    /// `count` more were refused, all in the measured part or none; `below` of them below capacity.
+    pub(super) fn refused(&mut self, now_ns: u64, count: u64, below: u64) {
+        self.events += count;
+        self.books.offered += count;
+        self.books.refused += count;
+        if self.measures(now_ns) {
+            let phase = &mut self.phases[self.phase];
+            phase.offered += count;
+            phase.refused += count;
+            self.below.0 += below;
+            self.below.1 += below;
+        }
+    }
+
     #[inline]
     pub(super) fn succeeded(&mut self, now_ns: u64, latency_ns: u64, on_time: bool, limiter: u32) {
         self.books.succeeded += 1;

@@ -25,13 +25,13 @@ const FOOT: i32 = 48;
 const RIGHT: i32 = 16;
 const ROWS: usize = 4;
 
-const INK: RGBColor = RGBColor(34, 34, 34);
-const SOFT: RGBColor = RGBColor(105, 105, 105);
-const GRID: RGBColor = RGBColor(228, 228, 228);
+pub(super) const INK: RGBColor = RGBColor(34, 34, 34);
+pub(super) const SOFT: RGBColor = RGBColor(105, 105, 105);
+pub(super) const GRID: RGBColor = RGBColor(228, 228, 228);
 const BEHIND: RGBColor = RGBColor(176, 176, 176);
-const SLOW: RGBColor = RGBColor(255, 236, 200);
+pub(super) const SLOW: RGBColor = RGBColor(255, 236, 200);
 /// Okabe and Ito's colours: told apart by colour-blind readers too.
-const PALETTE: [RGBColor; 6] = [
+pub(super) const PALETTE: [RGBColor; 6] = [
     RGBColor(213, 94, 0),
     RGBColor(0, 114, 178),
     RGBColor(204, 121, 167),
@@ -46,7 +46,7 @@ const PALETTE: [RGBColor; 6] = [
 pub struct ChartError(String);
 
 /// Whatever the drawing library says, as text.
-fn failed(error: impl Display) -> ChartError {
+pub(super) fn failed(error: impl Display) -> ChartError {
     ChartError(error.to_string())
 }
 

@@ -60,7 +60,7 @@ impl Cache {
 
 fn key(plan: &Plan, seed: u64) -> u64 {
     let mut hasher = FnvHasher::default();
-    for text in SOURCES.into_iter().chain([plan.content.as_str()]) {
+    for text in SOURCES.into_iter().chain([plan.identity().as_str()]) {
         hasher.write(text.as_bytes());
         hasher.write(&[0xff]);
     }
@@ -105,10 +105,12 @@ mod tests {
     }
 
     #[test]
-    fn another_seed_or_another_text_is_another_key() {
+    fn another_seed_or_another_behaviour_is_another_key_and_another_range_is_not() {
         let (one, other) = (small("load = 1.5"), small("load = 1.6"));
         assert_ne!(key(&one, 1), key(&one, 2));
         assert_ne!(key(&one, 1), key(&other, 1));
         assert_ne!(key(&one, 1), key(&one.clone().quick(), 1));
+        let ranged = small("load = 1.5\n[expect.vegas]\ngoodput_ratio = { min = 0.5 }");
+        assert_eq!(key(&one, 1), key(&ranged, 1));
     }
 }

@@ -7,11 +7,11 @@
 //! | constant | 1 | 0 |
 //! | lognormal σ | exp(σZ − σ²/2) | √(exp σ² − 1): 0.2 for the law "low", 0.95 for 0.8 |
 //! | exponential | E | 1 |
-//! | pareto | x_m U^(−1/α), α 1.5, cut at 100 x_m | about 2 |
+//! | pareto | m·U^(−1/α), α 1.5, cut at 100 m | about 2 |
 //! | bimodal | fast, or slow with a probability | as it comes |
 //!
-//! The mean of a Pareto variable on [x_m, h·x_m] is x_m · α/(α−1) · (1 − h^(1−α)) / (1 − h^(−α)); with α = 1.5 and
-//! h = 100 that is 2.7027 x_m.
+//! The mean of a Pareto variable on m to h·m is m · α/(α−1) · (1 − h^(1−α)) / (1 − h^(−α)); with α = 1.5 and
+//! h = 100 that is 2.7027 m.
 //!
 //! *Lucky* requests, a small share, take a part of what they would: a hit in a cache. They are no part of the mean.
 
@@ -102,6 +102,6 @@ mod tests {
         let mut rng = stream(2, Purpose::Work);
         let draws: Vec<f64> = (0..100_000).map(|_| Law::Pareto.draw(0.0, &mut rng)).collect();
         let (least, most) = draws.iter().fold((f64::MAX, 0.0_f64), |(a, b), &x| (a.min(x), b.max(x)));
-        assert!(least >= 0.37 && least < 0.371 && most > 10.0 && most <= 37.01, "{least} {most}");
+        assert!((0.37..0.371).contains(&least) && (10.0..37.01).contains(&most), "{least} {most}");
     }
 }

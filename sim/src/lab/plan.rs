@@ -53,8 +53,6 @@ pub struct Plan {
     pub seeds: Vec<u64>,
     /// Ranges, by estimator.
     pub expected: Vec<Expected>,
-    /// The file's text, which names it in the cache.
-    pub(super) content: String,
     pub(super) warm_up_ns: u64,
     pub(super) deadline_ns: u64,
     pub(super) target_delay_ns: u64,
@@ -108,7 +106,7 @@ pub(super) struct Phase {
 }
 
 impl Phase {
-    pub(super) const fn to_ns(&self) -> u64 {
+    pub(super) const fn to_ns(self) -> u64 {
         self.from_ns.saturating_add(self.length_ns)
     }
 }
@@ -163,14 +161,14 @@ impl Plan {
     pub fn open(path: &Path) -> Result<Self, LabError> {
         let content = fs::read_to_string(path)
             .map_err(|source| LabError::Io { file: path.display().to_string(), source })?;
-        Self::parse(path, content)
+        Self::parse(path, &content)
     }
 
     /// The plan in `content`; `path` is for messages and gives its name.
     ///
     /// # Errors
     /// [`LabError::Place`].
-    pub fn parse(path: &Path, content: String) -> Result<Self, LabError> {
+    pub fn parse(path: &Path, content: &str) -> Result<Self, LabError> {
         check::plan(path, content)
     }
 
@@ -206,14 +204,20 @@ impl Plan {
             phase.length_ns = (phase.length_ns / DIVISOR).max(1);
             from_ns = phase.to_ns();
         }
-        self.content.push_str("\n# quick");
         self
+    }
+
+    /// Everything a run with a fixed limit depends on, as text.
+    pub(super) fn identity(&self) -> String {
+        let Self { warm_up_ns, deadline_ns, limiters, stagger_ns, server, retries, closed, phases, .. } =
+            self;
+        format!("{:?}", (warm_up_ns, deadline_ns, limiters, stagger_ns, server, retries, closed, phases))
     }
 
     /// Length of the run, nanoseconds.
     #[must_use]
     pub fn span_ns(&self) -> u64 {
-        self.phases.last().map_or(0, Phase::to_ns)
+        self.phases.last().map_or(0, |phase| phase.to_ns())
     }
 
     /// Limiters in front of the server.

@@ -65,8 +65,9 @@ pub fn one(plan: &PlanScore) -> String {
 }
 
 fn cells(plan: &str, row: &Row) -> [String; 9] {
-    let or_none =
-        |value: Option<f64>, digits: usize| value.map_or("-".to_owned(), |value| format!("{value:.digits$}"));
+    let or_none = |value: Option<f64>, digits: usize| {
+        value.map_or_else(|| "-".to_owned(), |value| format!("{value:.digits$}"))
+    };
     [
         plan.to_owned(),
         row.estimator.clone(),

@@ -37,7 +37,8 @@ fn the_books_balance_and_no_rule_is_broken_whatever_happens() {
             assert_eq!(outcomes.broken, None, "{name} {seed}");
             let books = outcomes.tally.books;
             assert!(books.failed > 0 && books.succeeded > 0, "{name} {books:?}");
-            assert_eq!(books.refused == 0, name == "none", "{name} {books:?}");
+            assert!(name != "none" || books.refused == 0, "{name} {books:?}");
+            assert!(!name.starts_with("fixed") || books.refused > 0, "{name} {books:?}");
         }
     }
 }

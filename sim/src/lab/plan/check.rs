@@ -113,7 +113,7 @@ impl Check<'_> {
         self.unless(phase.load.is_some() != closed, place(), ("load", given), allowed)?;
         let capacity = server.capacity_per_s(server.slots, server.slow_share);
         let load = self.wave(phase.load.unwrap_or(Wave::Constant(0.0)), 0.0, place(), "load")?;
-        let slots = phase.slots.unwrap_or(Wave::Constant(f64::from(server.slots)));
+        let slots = phase.slots.unwrap_or_else(|| Wave::Constant(f64::from(server.slots)));
         let slots = self.wave(slots, 1.0, place(), "slots")?;
         let jumps = matches!(slots, Wave::Constant(_) | Wave::Square { .. });
         self.unless(jumps, place(), ("slots", "a ramp or a sine"), "a number or a square")?;
@@ -134,7 +134,7 @@ impl Check<'_> {
     fn phases(self, file: &PlanFile, server: &ServerPlan) -> Result<Vec<Phase>, LabError> {
         let mut phases: Vec<Phase> = Vec::new();
         for words in &file.phase {
-            let from_ns = phases.last().map_or(0, Phase::to_ns);
+            let from_ns = phases.last().map_or(0, |phase| phase.to_ns());
             let phase = self.phase(words, from_ns, server, file.closed.is_some())?;
             let fine = phase.to_ns() <= LONGEST_NS;
             self.unless(fine, words.span(), ("length", "too much"), "an hour in all")?;
@@ -183,15 +183,15 @@ impl Check<'_> {
     }
 }
 
-pub(super) fn plan(path: &Path, content: String) -> Result<Plan, LabError> {
+pub(super) fn plan(path: &Path, content: &str) -> Result<Plan, LabError> {
     let file_name = path.display().to_string();
-    let text = Text { file: &file_name, content: &content };
+    let text = Text { file: &file_name, content };
     let file: PlanFile =
-        toml::from_str(&content).map_err(|error| text.at(error.span(), error.message().to_owned()))?;
+        toml::from_str(content).map_err(|error| text.at(error.span(), error.message().to_owned()))?;
     let check = Check(text);
     let server = check.server(&file.server)?;
     let phases = check.phases(&file, &server)?;
-    let span_ns = phases.last().map_or(0, Phase::to_ns);
+    let span_ns = phases.last().map_or(0, |phase| phase.to_ns());
     check.unless(file.warm_up.0 < span_ns, WHOLE, ("warm_up", "all of the run"), "less than the run")?;
     let deadline_ns = file.deadline.get_ref().0;
     check.unless(deadline_ns > 0, file.deadline.span(), ("deadline", 0), "more than 0")?;
@@ -226,6 +226,5 @@ pub(super) fn plan(path: &Path, content: String) -> Result<Plan, LabError> {
         source: file.source,
         reason: file.reason,
         tuned: file.tuned,
-        content,
     })
 }

@@ -13,7 +13,7 @@ pub(in crate::lab) fn text(phase: &str) -> String {
 }
 
 pub(in crate::lab) fn parse(text: &str) -> Result<Plan, LabError> {
-    Plan::parse(Path::new("plans/small.toml"), text.to_owned())
+    Plan::parse(Path::new("plans/small.toml"), text)
 }
 
 #[test]

@@ -4,11 +4,11 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
-/// A second and a half on four slots at twice the capacity.
+/// A second on four slots at twice the capacity.
 const SMALL: &str = r#"
 about = "A small overload."
 source = "this test"
-warm_up = "500ms"
+warm_up = "200ms"
 deadline = "100ms"
 seeds = [1, 2]
 
@@ -18,11 +18,11 @@ base = "10ms"
 law = "exponential"
 
 [[phase]]
-length = "1s"
+length = "600ms"
 load = 2
 
 [[phase]]
-length = "1s"
+length = "600ms"
 load = 2
 slots = 2
 "#;
@@ -113,7 +113,7 @@ fn every_plan_of_the_repository_can_be_read_and_the_short_ones_break_no_rule() {
     let all = tollgate_sim::lab::plan::Plan::open_all(plans.as_ref()).expect("all plans are good");
     assert_eq!(all.len(), paths.filter(|path| path.extension().is_some_and(|end| end == "toml")).count());
     assert!(all.len() > 100);
-    for name in ["steady-32-slots-100us-x2", "shared-by-4-x1.2", "closed-loop-64"] {
+    for name in ["steady-1-slots-x2", "steady-4-slots-x1.2", "steady-4-slots-200ms-x1.2"] {
         let plan = format!("{plans}/{name}.toml");
         let arguments =
             ["--plan", &plan, "--quick", "--estimators", "vegas,gradient2,gradient,aimd", "--seeds", "1"];

@@ -16,10 +16,12 @@ use super::requests::Requests;
 use super::watch::Broken;
 
 /// Everything a run with a fixed limit depends on.
-const SOURCES: [&str; 12] = [
+const SOURCES: [&str; 14] = [
     include_str!("calendar.rs"),
     include_str!("chance.rs"),
     include_str!("engine.rs"),
+    include_str!("engine/clients.rs"),
+    include_str!("engine/door.rs"),
     include_str!("law.rs"),
     include_str!("limiter.rs"),
     include_str!("oracle.rs"),

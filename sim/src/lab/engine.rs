@@ -10,34 +10,32 @@
 //!
 //! **Work** O(log in service) an event; a refusal of an open load O(1).
 
+mod clients;
+mod door;
+
 use core::time::Duration;
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
-use rand_distr::{Distribution, Exp1};
 use tollgate::Timestamp;
 use tollgate::adapt::{Outcome, Sample};
 use tollgate::permit::{AtomicPermits, Permit};
 
-use super::calendar::{Back, Calendar, Event, Script};
+use self::door::{Attempt, Door};
+use super::calendar::{Calendar, Event, Script};
 use super::chance::{Purpose, stream};
 use super::curve::Curve;
-use super::limiter::{Limiter, Seat};
+use super::limiter::Seat;
 use super::plan::{Phase, Plan};
-use super::requests::{Request, Requests, What, follower};
+use super::requests::{Request, Requests, What};
 use super::server::{Offer, Server};
 use super::tally::Tally;
-use super::watch::{Broken, Watch};
+use super::watch::Broken;
 use crate::num;
 
 /// From admission to a refusal by the server, or to a failure of its own, nanoseconds.
 const FAST_NS: u64 = 200_000;
-/// From a refusal or a failure to an immediate retry, nanoseconds.
-const IMMEDIATE_NS: u64 = 500_000;
-/// The first pause of a back-off, nanoseconds; doubled each time.
-const BACKOFF_NS: u64 = 20_000_000;
 /// Between two ticks told to limiters, nanoseconds.
 const TICK_NS: u64 = 100_000_000;
 
@@ -48,37 +46,6 @@ pub struct Outcomes {
     pub tally: Tally,
     /// The first rule that did not hold.
     pub broken: Option<Broken>,
-}
-
-/// An attempt in flight, or one that the server works on for nobody.
-struct Attempt {
-    serial: u64,
-    /// Its place among those in flight, while its client waits.
-    permit: Option<Permit<Rc<AtomicPermits>>>,
-    admitted_ns: u64,
-    first_ns: u64,
-    in_flight: u32,
-    limiter: u32,
-    tries: u32,
-    /// It met a free slot.
-    at_once: bool,
-}
-
-struct Door {
-    permits: Rc<AtomicPermits>,
-    limiter: Box<dyn Limiter>,
-    watch: Watch,
-    opens_ns: u64,
-}
-
-impl Door {
-    fn new(seat: Seat, opens_ns: u64) -> Self {
-        let limit = seat.limiter.limit();
-        let watch = Watch::new(seat.bounds, seat.has_to_move, limit);
-        let permits = AtomicPermits::new(limit.clamp(1, AtomicPermits::MAX_LIMIT));
-        let permits = permits.unwrap_or_else(|_| AtomicPermits::with_limit::<1>());
-        Self { permits: Rc::new(permits), limiter: seat.limiter, watch, opens_ns }
-    }
 }
 
 struct Engine<'a> {
@@ -399,48 +366,6 @@ impl Engine<'_> {
     fn account(&mut self, now_ns: u64) {
         self.tally.limit_was(self.limit, self.limit_since_ns, now_ns);
         self.limit_since_ns = now_ns;
-    }
-
-    /// What a client does after an attempt has ended one way or the other. Says whether it will come back.
-    #[inline]
-    fn follow(&mut self, now_ns: u64, limiter: u32, first_ns: u64, tries: u32, done: bool) -> bool {
-        if self.plan.closed.is_some() {
-            self.think(now_ns, limiter);
-            return true;
-        }
-        let Some(retries) = self.plan.retries else { return false };
-        if done || tries >= retries.most {
-            return false;
-        }
-        let pause_ns = if retries.backoff {
-            let jitter = self.pauses.random::<f64>() + 0.5;
-            num::rounded(num::real(BACKOFF_NS << tries.min(16)) * jitter)
-        } else {
-            IMMEDIATE_NS
-        };
-        self.calendar.back(now_ns + pause_ns, Back::Retry { limiter, tries: tries + 1, first_ns });
-        true
-    }
-
-    fn think(&mut self, now_ns: u64, limiter: u32) {
-        let mean_ns = self.plan.closed.map_or(0, |closed| closed.think_ns);
-        let times: f64 = Exp1.sample(&mut self.pauses);
-        let pause_ns = num::rounded(num::real(mean_ns) * times).max(1);
-        self.calendar.back(now_ns + pause_ns, Back::Client { limiter });
-    }
-
-    fn comes_back(&mut self, now_ns: u64, back: Back) {
-        let (limiter, tries, first_ns) = match back {
-            Back::Retry { limiter, tries, first_ns } => (limiter, tries, first_ns),
-            Back::Client { limiter } => (limiter, 0, now_ns),
-        };
-        if now_ns < self.doors[num::index(limiter)].opens_ns {
-            self.think(now_ns, limiter);
-            return;
-        }
-        let what = follower(self.plan, self.phase, limiter, &mut self.followers);
-        let below = self.plan.below_capacity(self.phase, now_ns);
-        self.ask(now_ns, what, below, first_ns, tries);
     }
 
     #[inline]

@@ -7,7 +7,7 @@
 //! the oracle. Several limiters divide a limit equally.
 //!
 //! **Deviations** from trying all: where nothing was refused, no greater limit makes a difference, and none is tried.
-//! Nor is one tried after [`HOPELESS`] in a row at which every measured phase was under half its best: past a peak
+//! Nor is one tried after five in a row at which every measured phase was under half its best: past a peak
 //! goodput falls, and the sweep would only measure the depth of a collapse.
 //!
 //! **Work** some 45 runs for each plan and seed, whatever is measured against it; so it is [cached](super::cache).

@@ -12,7 +12,7 @@
 //! **Deviations** of the references from what ships: AIMD may go down to 1, not to 20; a latency of zero, which a coarse
 //! clock shows, does not poison the gradients: shipped, their limit is 0 from then on, and there is nothing to measure.
 //!
-//! All adaptive ones start at [`INITIAL`] and go to [`MAX`] at most: the greatest limit decides the rows of 400 slots,
+//! All adaptive ones start at 20 and go to 1000 at most: the greatest limit decides the rows of 400 slots,
 //! the first one those of a single slot, so both have to be the same for all.
 
 use core::time::Duration;

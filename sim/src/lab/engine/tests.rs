@@ -1,3 +1,4 @@
+use super::super::limiter::Limiter;
 use super::super::plan::tests::{parse, small, text};
 use super::super::roster;
 use super::*;

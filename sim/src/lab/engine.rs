@@ -152,18 +152,27 @@ impl Engine<'_> {
         }
     }
 
-    /// Refuses those who come before `next_ns`, after one was refused and nothing has happened since.
+    /// Refuses those who come before `next_ns`, after one was refused and nothing has happened since; up to the first
+    /// who makes the limiter change its mind.
     fn refuse_all<'r>(&mut self, rest: &'r [Request], next_ns: u64) -> &'r [Request] {
-        let Some(door) = self.doors.first_mut() else { return rest };
-        let mut below = 0;
-        let mut count = 0;
+        let Some((first, door)) = rest.first().zip(self.doors.first_mut()) else { return rest };
+        let limit = door.permits.limit();
+        let (mut below, mut count) = (0, 0);
+        let mut changed = None;
         for request in rest.iter().take_while(|request| request.at_ns < next_ns) {
-            door.limiter.on_reject(seen(request.at_ns, self.plan.tick_ns));
             below += u64::from(request.below);
             count += 1;
+            let answer = door.limiter.on_reject(seen(request.at_ns, self.plan.tick_ns));
+            if answer != limit {
+                changed = Some((request.at_ns, answer));
+                break;
+            }
         }
-        if let Some(first) = rest.first().filter(|_| count > 0) {
+        if count > 0 {
             self.tally.refused(first.at_ns, num::count(count), below);
+        }
+        if let Some((now_ns, answer)) = changed {
+            self.enforce(now_ns, 0, answer);
         }
         rest.get(count..).unwrap_or_default()
     }
@@ -236,8 +245,9 @@ impl Engine<'_> {
             }
             Err(_) => {
                 door.watch.refused(door.permits.in_use(), door.permits.limit());
-                door.limiter.on_reject(seen(now_ns, self.plan.tick_ns));
+                let limit = door.limiter.on_reject(seen(now_ns, self.plan.tick_ns));
                 self.tally.offered(now_ns, below, true);
+                self.enforce(now_ns, num::index(what.limiter), limit);
                 self.follow(now_ns, what.limiter, first_ns, tries, false)
             }
         }

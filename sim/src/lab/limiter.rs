@@ -13,9 +13,10 @@ pub trait Limiter {
     /// An attempt ended; the limit from now on.
     fn on_sample(&mut self, sample: &Sample) -> u32;
 
-    /// An attempt was refused because the limit was reached. Does not change the limit.
-    fn on_reject(&mut self, now: Timestamp) {
+    /// An attempt was refused because the limit was reached; the limit from now on.
+    fn on_reject(&mut self, now: Timestamp) -> u32 {
         let _ = now;
+        self.limit()
     }
 
     /// Time has passed, whether anything ended or not; the limit from now on.

@@ -12,6 +12,9 @@
 //! **Deviations** of the references from what ships: AIMD may go down to 1, not to 20; a latency of zero, which a coarse
 //! clock shows, does not poison the gradients: shipped, their limit is 0 from then on, and there is nothing to measure.
 //!
+//! One more is a name in [`NAMES`] and a line in [`seat`]; one that also wants to hear of refusals and of time
+//! implements [`Limiter`](super::limiter::Limiter) itself.
+//!
 //! All adaptive ones start at 20 and go to 1000 at most: the greatest limit decides the rows of 400 slots,
 //! the first one those of a single slot, so both have to be the same for all.
 
@@ -32,7 +35,7 @@ const INITIAL: u32 = 20;
 const MAX: u32 = 1000;
 
 /// Names without a number in them, as `--help` lists them.
-pub const NAMES: [&str; 12] = [
+pub const NAMES: &[&str] = &[
     "vegas",
     "gradient2",
     "gradient",
@@ -47,10 +50,10 @@ pub const NAMES: [&str; 12] = [
     "none",
 ];
 
-/// What is measured where nobody says what: all of them.
-pub const USUAL: [&str; 11] = {
-    let [a, b, c, d, e, f, g, h, i, j, k, _none] = NAMES;
-    [a, b, c, d, e, f, g, h, i, j, k]
+/// What is measured where nobody says what: all of them but the last, which is no estimator.
+pub const USUAL: &[&str] = match NAMES {
+    [usual @ .., _none] => usual,
+    [] => &[],
 };
 
 /// Whether there is an estimator of this name.
@@ -140,7 +143,7 @@ mod tests {
 
     #[test]
     fn every_name_is_an_estimator_that_starts_within_its_bounds() {
-        for name in NAMES {
+        for &name in NAMES {
             let seat = seat(name, Duration::from_millis(50)).expect(name);
             let limit = seat.limiter.limit();
             assert!((seat.bounds.0..=seat.bounds.1).contains(&limit), "{name}: {limit} {:?}", seat.bounds);

@@ -24,7 +24,7 @@ fn busy() -> Plan {
 #[test]
 fn the_same_plan_and_seed_give_the_same_run_and_another_seed_another() {
     let plan = busy();
-    for name in roster::NAMES {
+    for &name in roster::NAMES {
         assert_eq!(outcomes(&plan, 1, name), outcomes(&plan, 1, name), "{name}");
         assert_ne!(outcomes(&plan, 1, name), outcomes(&plan, 2, name), "{name}");
     }
@@ -33,7 +33,7 @@ fn the_same_plan_and_seed_give_the_same_run_and_another_seed_another() {
 #[test]
 fn the_books_balance_and_no_rule_is_broken_whatever_happens() {
     for seed in 1..=5 {
-        for name in roster::NAMES.into_iter().chain(["fixed-1", "fixed-7"]) {
+        for name in roster::NAMES.iter().copied().chain(["fixed-1", "fixed-7"]) {
             let outcomes = outcomes(&busy(), seed, name);
             assert_eq!(outcomes.broken, None, "{name} {seed}");
             let books = outcomes.tally.books;
@@ -127,9 +127,10 @@ impl Limiter for Listener {
         1
     }
 
-    fn on_reject(&mut self, _now: Timestamp) {
+    fn on_reject(&mut self, _now: Timestamp) -> u32 {
         let (samples, rejects, ticks) = self.0.get();
         self.0.set((samples, rejects + 1, ticks));
+        1
     }
 
     fn on_tick(&mut self, _now: Timestamp) -> u32 {
@@ -153,6 +154,37 @@ fn a_limiter_hears_of_every_end_every_refusal_and_of_time() {
         assert_eq!(told.get(), (ended, tally.books.refused, 9));
         assert!(tally.books.refused > 100);
     }
+}
+
+/// Gives in at every tenth refusal.
+struct Giving(u32, u32);
+
+impl Limiter for Giving {
+    fn on_sample(&mut self, _sample: &Sample) -> u32 {
+        self.0
+    }
+
+    fn on_reject(&mut self, _now: Timestamp) -> u32 {
+        self.1 += 1;
+        self.0 += u32::from(self.1 % 10 == 0);
+        self.0
+    }
+
+    fn limit(&self) -> u32 {
+        self.0
+    }
+}
+
+#[test]
+fn what_a_limiter_answers_to_a_refusal_is_in_force_for_the_next_request() {
+    let plan = small("load = 50\nslow = 1000");
+    let requests = Requests::draw(&plan, 1);
+    let seat = Seat { limiter: Box::new(Giving(1, 0)), bounds: (1, 10_000), has_to_move: false };
+    let tally = run(&plan, 1, &requests, vec![seat], None).tally;
+    // Next to nothing ends, so of eleven that come ten are refused and one gets the new place.
+    let expected = requests.len() / 11;
+    let admitted = usize::try_from(tally.books.admitted).unwrap();
+    assert!((expected..=expected + 2).contains(&admitted), "{admitted} of {}", requests.len());
 }
 
 #[test]

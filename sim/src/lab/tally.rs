@@ -79,7 +79,7 @@ pub struct Tally {
 }
 
 impl Tally {
-    pub(super) fn new(plan: &Plan) -> Self {
+    pub(crate) fn new(plan: &Plan) -> Self {
         let phases = plan.phases.len();
         let mut tally = Self {
             phases: vec![PhaseCounts::default(); phases],
@@ -209,5 +209,61 @@ fn histogram() -> Histogram<u32> {
     match Histogram::new_with_max(3_600_000_000_000, 3) {
         Ok(histogram) => histogram,
         Err(_) => unreachable!("constant bounds in order"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::plan::tests::small;
+    use super::*;
+
+    #[test]
+    fn a_completion_counts_for_the_phase_in_which_it_ends_and_the_warm_up_for_the_books_alone() {
+        let plan = small("load = 1\n[[phase]]\nlength = \"1s\"\nload = 1");
+        let mut tally = Tally::new(&plan);
+        tally.succeeded(50_000_000, 7_000_000, true, 0);
+        assert_eq!((tally.on_time(), tally.p99_ns(), tally.bins[0][50]), (0, 0, 1));
+        tally.succeeded(150_000_000, 7_000_000, true, 0);
+        tally.succeeded(150_000_000, 9_000_000, false, 0);
+        assert_eq!((tally.on_time(), tally.bins[0][150]), (1, 1));
+        tally.enter(&plan, 1, &plan.phases[1]);
+        tally.succeeded(1_500_000_000, 8_000_000, true, 0);
+        assert_eq!([tally.phases[0].on_time, tally.phases[1].on_time], [1, 1]);
+        assert_eq!((tally.bins[1][500], tally.books.succeeded, tally.by_limiter[0]), (1, 4, 2));
+        assert!((8_990_000..=9_010_000).contains(&tally.p99_ns()), "{}", tally.p99_ns());
+    }
+
+    #[test]
+    fn refusals_in_one_go_are_refusals_one_by_one() {
+        let plan = small("load = 1");
+        let (mut together, mut single) = (Tally::new(&plan), Tally::new(&plan));
+        for now_ns in [50_000_000, 500_000_000] {
+            together.refused(now_ns, 3, 2);
+            for below in [true, false, true] {
+                single.offered(now_ns, below, true);
+                single.events += 1;
+            }
+        }
+        assert_eq!(together, single);
+        assert_eq!(together.below, (2, 2));
+    }
+
+    #[test]
+    fn the_mean_limit_is_of_the_measured_part() {
+        let plan = small("load = 1");
+        let mut tally = Tally::new(&plan);
+        tally.limit_was(100, 0, 100_000_000);
+        tally.limit_was(10, 100_000_000, 550_000_000);
+        tally.limit_was(20, 550_000_000, 1_000_000_000);
+        assert!((tally.mean_limit() - 15.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn books_that_do_not_balance_are_noticed() {
+        let books = Books { offered: 10, refused: 4, admitted: 6, succeeded: 3, failed: 1, timed_out: 1 };
+        assert_eq!(books.check(1), None);
+        assert_eq!(books.check(2), Some(Broken::Books { left: 6, right: 7 }));
+        let more = Books { offered: 11, ..books };
+        assert_eq!(more.check(1), Some(Broken::Books { left: 11, right: 10 }));
     }
 }

@@ -116,6 +116,21 @@ mod tests {
     }
 
     #[test]
+    fn recovery_is_the_first_moment_from_which_a_twentieth_of_the_phase_runs_well_or_else_the_whole_phase() {
+        let text = "about = \"\"\nsource = \"\"\ndeadline = \"1s\"\n[server]\nslots = 1\nbase = \"1ms\"\nlaw = \"constant\"\n\
+                    [[phase]]\nlength = \"1s\"\nload = 1\n[[phase]]\nlength = \"2s\"\nload = 1\n";
+        let plan = Plan::parse("two.toml".as_ref(), text).unwrap();
+        let oracle = Oracle { limits: vec![1], on_time: 1, p99_ns: 1, second_halves: vec![10_000, 10 * 500] };
+        let mut tally = Tally::new(&plan);
+        assert_eq!(recovery_ms(&plan, &tally, &oracle), Some(2000.0), "the first phase is no change");
+        // Nine a part is just well; here from part 300 of 1000 on, that is after 600 ms.
+        tally.bins[1][300..].fill(9);
+        assert_eq!(recovery_ms(&plan, &tally, &oracle), Some(600.0));
+        tally.bins[1].fill(8);
+        assert_eq!(recovery_ms(&plan, &tally, &oracle), Some(2000.0));
+    }
+
+    #[test]
     fn a_ratio_to_nothing_is_no_number_unless_there_was_nothing_to_do() {
         assert_eq!((ratio(0, 0), ratio(1, 0), ratio(1, 2)), (1.0, f64::INFINITY, 0.5));
     }

@@ -223,6 +223,7 @@ pub fn score(
     let seeds: Vec<Vec<u64>> = plans.iter().map(|plan| asked.seeds.of(plan)).collect();
     // The longest first, so that no thread is left alone with one.
     jobs.sort_by_key(|&(plan, place, _)| (core::cmp::Reverse(plans[plan].expected_requests()), plan, place));
+    // ORDERING: each piece is handed out once, whatever the order; what comes of it reaches this thread by joining.
     let (next, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let work = || {
         let mut finished = Vec::new();

@@ -166,7 +166,7 @@ impl Limiter for Giving {
 
     fn on_reject(&mut self, _now: Timestamp) -> u32 {
         self.1 += 1;
-        self.0 += u32::from(self.1 % 10 == 0);
+        self.0 += u32::from(self.1.is_multiple_of(10));
         self.0
     }
 

@@ -30,6 +30,10 @@ pub(crate) enum Command {
     Compare(Box<Compare>),
     /// Runs a plan: one experiment with the gate, as a file, held to its ranges and to the rules no plan can relax.
     Run(Run),
+    /// Scores adaptive concurrency limits against the best limit known beforehand, on a plan for each behaviour.
+    ///
+    /// Exits with 1 if a figure is outside the range its plan gives, or a rule is broken that no plan can relax.
+    Score(Score),
     /// Measures the simulator itself: events a second on one core, and jobs a second through the gate.
     Bench(Bench),
 }
@@ -58,6 +62,40 @@ pub(crate) struct Bench {
     /// Requests to simulate for each policy.
     #[arg(long, value_name = "N", default_value_t = 2_000_000)]
     pub(crate) requests: u64,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Score {
+    /// Directory with plans, one TOML file each.
+    #[arg(long, value_name = "DIR", default_value = "sim/plans/limits")]
+    pub(crate) plans: PathBuf,
+    /// Score this plan instead; may be repeated.
+    #[arg(long, value_name = "FILE", conflicts_with = "plans")]
+    pub(crate) plan: Vec<PathBuf>,
+    /// Estimators, in the order of the tables [default: all].
+    ///
+    /// vegas, gradient2, gradient, aimd, aimd+deadline; each of the references as NAME-netflix; windowed-vegas and
+    /// windowed-gradient2, which are references too; fixed-N; none.
+    #[arg(long, value_delimiter = ',', value_name = "NAMES")]
+    pub(crate) estimators: Vec<String>,
+    /// How many of each plan's seeds (9), a list (11,12,13) or a range (11-13) [default: those of the plan].
+    #[arg(long, value_name = "SEEDS")]
+    pub(crate) seeds: Option<String>,
+    /// Runs a quarter as long under two seeds; looks at rules, not at the ranges of the plans.
+    #[arg(long)]
+    pub(crate) quick: bool,
+    /// Do not read or keep oracles in target/score-oracles.
+    #[arg(long)]
+    pub(crate) no_cache: bool,
+    /// Print only the totals and what failed.
+    #[arg(long)]
+    pub(crate) totals: bool,
+    /// Write {plan, estimator, goodput_ratio, p99_ratio, wrongful_refusals, recovery_ms} of each, as an array.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+    /// Write a chart of each plan's first seed.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) svg: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

@@ -5,6 +5,8 @@
 mod bench;
 mod cli;
 mod run;
+#[path = "command/score.rs"]
+mod score;
 
 use core::time::Duration;
 use std::fs;
@@ -17,7 +19,7 @@ use clap::Parser;
 use indicatif::{ProgressBar, ProgressStyle};
 use tollgate_sim::compare::compare;
 use tollgate_sim::report::{Summary, chart, table, text};
-use tollgate_sim::{PlanError, SimError};
+use tollgate_sim::{LabError, PlanError, SimError};
 
 use crate::cli::{Cli, Command, Compare};
 
@@ -30,13 +32,14 @@ fn main() -> ExitCode {
         Command::Compare(asked) => run_compare(&asked).map(done),
         Command::Run(asked) => run::run(&asked),
         Command::Bench(asked) => bench::run(&asked).map(done),
+        Command::Score(asked) => score::run(&asked).map(done),
     };
     match result {
         Ok(code) => code,
         Err(error) => {
             eprintln!("error: {error:#}");
             // As for a mistake on the command line, which clap answers: 2 is "mend the input".
-            let input = error.is::<SimError>() || error.is::<PlanError>();
+            let input = error.is::<SimError>() || error.is::<PlanError>() || error.is::<LabError>();
             ExitCode::from(if input { 2 } else { 1 })
         }
     }

@@ -67,3 +67,21 @@ pub(crate) const fn narrow(value: u128) -> u64 {
 pub(crate) const fn quantile_index(count: usize, per_mille: usize) -> usize {
     count.saturating_mul(per_mille).div_ceil(1000).saturating_sub(1)
 }
+
+/// The value, or `u32::MAX` where it does not fit.
+#[inline]
+pub(crate) const fn clamp_u32(value: u64) -> u32 {
+    if value > u32::MAX as u64 { u32::MAX } else { value as u32 }
+}
+
+/// The value as an index, or the greatest index where it does not fit.
+#[inline]
+pub(crate) const fn narrow_index(value: u128) -> usize {
+    if value > usize::MAX as u128 { usize::MAX } else { value as usize }
+}
+
+/// Rounded down into `0..=u32::MAX`; negatives and `NaN` are 0.
+#[inline]
+pub(crate) const fn floor_u32(value: f64) -> u32 {
+    value as u32
+}

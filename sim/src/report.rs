@@ -7,6 +7,7 @@
 //! [`Comparison`]: crate::compare::Comparison
 
 pub mod chart;
+pub mod limit_chart;
 pub mod plan_chart;
 pub mod plan_text;
 mod summary;

@@ -32,6 +32,7 @@ use core::time::Duration;
 
 use crate::adapt::sample::{Estimator, Outcome, Sample};
 use crate::error::{ConfigError, Rules};
+use crate::time::Timestamp;
 
 /// The greatest limit, as everywhere.
 const MOST: u32 = 2_147_483_647;
@@ -155,12 +156,25 @@ impl<E: Estimator> Estimator for Burst<E> {
     fn no_load_rtt(&self) -> Option<Duration> {
         self.base.no_load_rtt()
     }
+
+    fn on_reject(&mut self, now: Timestamp) -> u32 {
+        self.base.on_reject(now);
+        self.limit()
+    }
+
+    fn on_tick(&mut self, now: Timestamp) -> u32 {
+        self.base.on_tick(now);
+        self.limit()
+    }
+
+    fn poll_timeout(&self) -> Option<Timestamp> {
+        self.base.poll_timeout()
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::time::Timestamp;
 
     /// Always 20, and remembers what it saw in flight.
     #[derive(Debug, Default)]

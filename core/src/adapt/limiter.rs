@@ -289,16 +289,34 @@ impl<E: Estimator, S: Storage> Limiter<E, S> {
                 self.counters.admitted = self.counters.admitted.saturating_add(1);
                 Ok(self.let_in(weight, Kind::Tracked(holder)))
             }
-            Err(_) if self.settings.mode == Mode::MonitorOnly => {
-                self.counters.would_reject = self.counters.would_reject.saturating_add(1);
+            Err(reason) => {
+                if reason == Reason::NoPermits {
+                    self.limit_was_met();
+                }
+                if self.settings.mode == Mode::MonitorOnly {
+                    self.counters.would_reject = self.counters.would_reject.saturating_add(1);
+                } else if self.now < self.warm_at {
+                    self.counters.passed_in_warmup = self.counters.passed_in_warmup.saturating_add(1);
+                } else {
+                    return Err(self.refuse(partition, weight, reason));
+                }
                 Ok(self.let_in(weight, Kind::Untracked))
             }
-            Err(_) if self.now < self.warm_at => {
-                self.counters.passed_in_warmup = self.counters.passed_in_warmup.saturating_add(1);
-                Ok(self.let_in(weight, Kind::Untracked))
-            }
-            Err(reason) => Err(self.refuse(partition, weight, reason)),
         }
+    }
+
+    /// Time has passed: an estimator that waits for samples that do not come gives up waiting. To be called at
+    /// [`poll_timeout`](Self::poll_timeout), or now and then. O(1), or O(partitions²) if the limit changes.
+    pub fn tick(&mut self, now: Timestamp) {
+        self.now = self.now.max(now);
+        let limit = self.burst.on_tick(self.now);
+        self.partitions.set_limit(limit);
+    }
+
+    /// When [`tick`](Self::tick) will have something to do, if no request ends before; `None`: never.
+    #[must_use]
+    pub fn poll_timeout(&self) -> Option<Timestamp> {
+        self.burst.poll_timeout()
     }
 
     /// A request has ended: what it held comes back, and the estimator learns from it. O(partitions).
@@ -427,6 +445,12 @@ impl<E: Estimator, S: Storage> Limiter<E, S> {
             no_load_rtt: self.burst.base().no_load_rtt(),
             warmup_left: self.warm_at.saturating_since(now.max(self.now)),
         }
+    }
+
+    /// A request met the limit, whatever becomes of it.
+    fn limit_was_met(&mut self) {
+        let limit = self.burst.on_reject(self.now);
+        self.partitions.set_limit(limit);
     }
 
     fn let_in(&mut self, weight: u32, kind: Kind) -> Ticket {

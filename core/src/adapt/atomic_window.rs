@@ -318,7 +318,8 @@ mod tests {
         let work = |seed: u64| {
             let mut seen = (0_u64, 0_u64);
             for number in 0..20_000 {
-                let outcome = if (number + seed) % 7 == 0 { Outcome::Dropped } else { Outcome::Success };
+                let outcome =
+                    if (number + seed).is_multiple_of(7) { Outcome::Dropped } else { Outcome::Success };
                 let collected =
                     window.record(Timestamp::from_nanos(number), Duration::from_nanos(3), 1, outcome);
                 if let Some(collected) = collected {

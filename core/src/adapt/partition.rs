@@ -396,4 +396,5 @@ impl<S: Storage> core::fmt::Debug for Partitions<S> {
 }
 
 #[cfg(test)]
+#[cfg(feature = "alloc")]
 mod tests;

@@ -37,9 +37,16 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).expect("text")
 }
 
+/// A folder of this test's own: other tests leave files of other kinds beside it.
+fn folder(name: &str) -> PathBuf {
+    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+    fs::create_dir_all(&path).expect("the temporary directory can be written");
+    path
+}
+
 /// A file of this test's own, with this content.
 fn file(name: &str, content: &str) -> String {
-    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let path = folder("score").join(name);
     fs::write(&path, content).expect("the temporary directory can be written");
     path.to_str().expect("a plain path").to_owned()
 }
@@ -90,13 +97,16 @@ fn a_figure_outside_its_range_is_named_and_the_exit_code_is_1() {
 fn mistakes_are_named_with_their_place_and_exit_code_2() {
     let unknown = file("unknown.toml", &SMALL.replace("slots = 4", "slots = 4\nspeed = 3"));
     let good = file("good.toml", SMALL);
+    let all = folder("score-unknown");
+    fs::copy(&unknown, all.join("unknown.toml")).expect("it was just written");
+    let all = all.to_str().expect("a plain path");
     for (arguments, names) in [
         (
             &["--plan", &unknown][..],
             "unknown.toml:10:1: unknown field `speed`, expected one of `slots`, `base`",
         ),
         (&["--plan", "no/such.toml"], "no/such.toml: cannot be read"),
-        (&["--plans", env!("CARGO_TARGET_TMPDIR"), "--estimators", "x"], "unknown field `speed`"),
+        (&["--plans", all, "--estimators", "x"], "unknown field `speed`"),
         (&["--plan", &good, "--estimators", "magic"], "estimator is \"magic\", allowed is vegas, gradient2"),
         (&["--plan", &good, "--seeds", "none"], "allowed is how many (9)"),
     ] {

@@ -39,6 +39,7 @@ pub mod lab;
 pub mod measure;
 mod num;
 pub mod oracle;
+mod place;
 pub mod plan;
 mod play;
 pub mod policy;

@@ -10,8 +10,10 @@ pub mod chart;
 pub mod limit_chart;
 pub mod plan_chart;
 pub mod plan_text;
+mod sheet;
 mod summary;
 pub mod table;
 pub mod text;
 
+pub use self::sheet::ChartError;
 pub use self::summary::Summary;

@@ -31,170 +31,24 @@
 //!
 //! **Work** O(partitions) per call, O(partitions²) where the limit changes. **Memory** that of its parts.
 
+mod settings;
+mod stats;
+mod ticket;
+
 use core::time::Duration;
 
-use crate::adapt::burst::{Burst, BurstSettings};
-use crate::adapt::partition::{Guarantee, PartitionId, Partitions, Share};
+pub use self::settings::{Counting, LimiterSettings, Mode};
+use self::stats::Counters;
+pub use self::stats::LimiterStats;
+use self::ticket::Kind;
+pub use self::ticket::{Refusal, Ticket};
+use crate::adapt::burst::Burst;
+use crate::adapt::partition::{PartitionId, Partitions, Share};
 use crate::adapt::sample::{Estimator, Outcome, Sample};
 use crate::error::{ConfigError, Reason, Stale};
 use crate::num;
 use crate::slots::Storage;
 use crate::time::Timestamp;
-
-/// Whether a limit is enforced.
-#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-pub enum Mode {
-    /// Nothing is counted and nothing refused.
-    Disabled,
-    /// Everything is let in, and what would be refused is counted.
-    MonitorOnly,
-    /// What does not fit is refused.
-    Enforced,
-}
-
-/// What requests count for that are let in past the limit.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Counting {
-    /// They are samples, and in flight: they load the server.
-    Honest,
-    /// They count nowhere.
-    Reference,
-}
-
-/// Settings of a [`Limiter`].
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct LimiterSettings {
-    /// Whether the limit is enforced. Default [`Mode::Enforced`].
-    pub mode: Mode,
-    /// Nothing is refused for so long after the limiter was made or enabled. Default 5 minutes.
-    pub warmup: Duration,
-    /// Room for bursts. Default none.
-    pub burst: BurstSettings,
-    /// What a share means at the limit. Default [`Guarantee::Reserved`].
-    pub guarantee: Guarantee,
-    /// What requests past the limit count for. Default [`Counting::Honest`].
-    pub counting: Counting,
-}
-
-impl Default for LimiterSettings {
-    fn default() -> Self {
-        Self {
-            mode: Mode::Enforced,
-            warmup: Duration::from_secs(300),
-            burst: BurstSettings::default(),
-            guarantee: Guarantee::Reserved,
-            counting: Counting::Honest,
-        }
-    }
-}
-
-/// A request that was let in. Give it to [`Limiter::complete`] when it has ended.
-#[derive(Debug)]
-#[must_use = "a ticket that is not completed counts as in flight for good"]
-pub struct Ticket {
-    started: Timestamp,
-    weight: u32,
-    in_flight: u32,
-    kind: Kind,
-}
-
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum Kind {
-    /// The limiter was disabled.
-    Free,
-    /// Let in past the limit.
-    Untracked,
-    /// Within the limit, held by a partition or the unknown.
-    Tracked(Option<PartitionId>),
-}
-
-impl Ticket {
-    /// How many permits it stands for.
-    #[must_use]
-    pub const fn weight(&self) -> u32 {
-        self.weight
-    }
-
-    /// Whether it takes up a share of the limit.
-    #[must_use]
-    pub const fn is_tracked(&self) -> bool {
-        matches!(self.kind, Kind::Tracked(_))
-    }
-}
-
-/// A request that was refused.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-#[non_exhaustive]
-pub struct Refusal {
-    /// [`Reason::NoPermits`], or [`Reason::ExceedsLimit`] for a weight above the limit.
-    pub reason: Reason,
-    /// How long to hold the client back before it is told; `None` to tell it at once.
-    pub pause: Option<Duration>,
-    /// When coming back may be worth it; `None` while nothing is known.
-    pub retry_after: Option<Duration>,
-}
-
-impl core::fmt::Display for Refusal {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        match self.retry_after {
-            Some(after) => write!(f, "refused: {}; try again in about {after:?}", self.reason),
-            None => write!(f, "refused: {}", self.reason),
-        }
-    }
-}
-
-impl core::error::Error for Refusal {}
-
-/// What a [`Limiter`] has seen and thinks.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[non_exhaustive]
-pub struct LimiterStats {
-    /// Mode in force.
-    pub mode: Mode,
-    /// Limit in force, with the room for bursts.
-    pub limit: u32,
-    /// Limit that was learnt.
-    pub base_limit: u32,
-    /// Whether there is room for bursts.
-    pub burst_open: bool,
-    /// Permits held within the limit.
-    pub in_flight: u64,
-    /// These, and what was let in past it.
-    pub in_flight_all: u64,
-    /// Requests let in within the limit.
-    pub admitted: u64,
-    /// Requests refused because it did not fit.
-    pub rejected: u64,
-    /// Requests refused because they weigh more than the limit.
-    pub rejected_overweight: u64,
-    /// Requests that were let in and would be refused if the limit were enforced.
-    pub would_reject: u64,
-    /// Requests let in past the limit during the warm-up.
-    pub passed_in_warmup: u64,
-    /// Refusals that were held back.
-    pub paused: u64,
-    /// Requests that ended well, were dropped, and said nothing.
-    pub outcomes: [u64; 3],
-    /// Round-trip time of the last request that ended well.
-    pub last_rtt: Option<Duration>,
-    /// Mean round-trip time lately.
-    pub mean_rtt: Option<Duration>,
-    /// Round-trip time without a queue, as far as the estimator knows.
-    pub no_load_rtt: Option<Duration>,
-    /// How long nothing will be refused yet.
-    pub warmup_left: Duration,
-}
-
-#[derive(Clone, Copy, Debug, Default)]
-struct Counters {
-    admitted: u64,
-    rejected: u64,
-    rejected_overweight: u64,
-    would_reject: u64,
-    passed_in_warmup: u64,
-    paused: u64,
-    outcomes: [u64; 3],
-}
 
 /// A whole adaptive limiter; see the [module](self).
 ///

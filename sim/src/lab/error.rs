@@ -4,6 +4,8 @@ use core::ops::Range;
 
 use tollgate::ConfigError;
 
+use crate::place::line_and_column;
+
 /// A mistake in a plan, or in what was asked for. A run of a good plan cannot fail; what it shows can.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -68,10 +70,7 @@ pub(super) struct Text<'a> {
 impl Text<'_> {
     /// A mistake at these bytes.
     pub(super) fn at(self, place: Option<Range<usize>>, reason: impl Into<String>) -> LabError {
-        let offset = place.map_or(0, |place| place.start).min(self.content.len());
-        let before = self.content.as_bytes().get(..offset).unwrap_or_default();
-        let line = before.iter().filter(|&&byte| byte == b'\n').count() + 1;
-        let column = before.iter().rev().take_while(|&&byte| byte != b'\n').count() + 1;
+        let (line, column) = line_and_column(self.content, place.map_or(0, |place| place.start));
         LabError::Place { file: self.file.to_owned(), line, column, reason: reason.into() }
     }
 }

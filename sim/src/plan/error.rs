@@ -5,6 +5,7 @@ use std::path::Path;
 
 use tollgate::ConfigError;
 
+use crate::place::line_and_column;
 use crate::trace::TraceError;
 
 /// A mistake in a plan or in what belongs to it. A run of a good plan cannot fail; what it shows can.
@@ -74,10 +75,7 @@ pub(crate) struct Text<'a> {
 impl Text<'_> {
     /// A mistake at these bytes.
     pub(crate) fn at(self, place: Option<Range<usize>>, reason: impl Into<String>) -> PlanError {
-        let offset = place.map_or(0, |place| place.start).min(self.content.len());
-        let before = self.content.as_bytes().get(..offset).unwrap_or_default();
-        let line = before.iter().filter(|&&byte| byte == b'\n').count() + 1;
-        let column = before.iter().rev().take_while(|&&byte| byte != b'\n').count() + 1;
+        let (line, column) = line_and_column(self.content, place.map_or(0, |place| place.start));
         PlanError::Place { file: self.file.to_owned(), line, column, reason: reason.into() }
     }
 }

@@ -4,16 +4,15 @@
 //! drawn grey behind it, and all cells of a row share their scale. The head of a column says what the table says.
 //! Limit and in flight are on a logarithmic scale: between a good limit and none there are powers of ten.
 
-use core::fmt::Display;
-
 use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
-use plotters::style::text_anchor::{HPos, Pos, VPos};
+use plotters::style::text_anchor::HPos;
 
 use crate::compare::{Comparison, Row};
 use crate::measure::Point;
 use crate::num;
 use crate::report::Summary;
+use crate::report::sheet::{Area, ChartError, GRID, INK, PALETTE, SLOW, SOFT, failed, write};
 
 const GUTTER: i32 = 56;
 const COLUMN: i32 = 226;
@@ -25,32 +24,8 @@ const FOOT: i32 = 48;
 const RIGHT: i32 = 16;
 const ROWS: usize = 4;
 
-pub(super) const INK: RGBColor = RGBColor(34, 34, 34);
-pub(super) const SOFT: RGBColor = RGBColor(105, 105, 105);
-pub(super) const GRID: RGBColor = RGBColor(228, 228, 228);
 const BEHIND: RGBColor = RGBColor(176, 176, 176);
-pub(super) const SLOW: RGBColor = RGBColor(255, 236, 200);
-/// Okabe and Ito's colours: told apart by colour-blind readers too.
-pub(super) const PALETTE: [RGBColor; 6] = [
-    RGBColor(213, 94, 0),
-    RGBColor(0, 114, 178),
-    RGBColor(204, 121, 167),
-    RGBColor(0, 158, 115),
-    RGBColor(146, 104, 0),
-    RGBColor(86, 120, 233),
-];
 
-/// Why a chart could not be drawn. The only backend writes to a string, so this should not happen.
-#[derive(Debug, thiserror::Error)]
-#[error("the chart could not be drawn: {0}")]
-pub struct ChartError(String);
-
-/// Whatever the drawing library says, as text.
-pub(super) fn failed(error: impl Display) -> ChartError {
-    ChartError(error.to_string())
-}
-
-type Area<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
 type Cell<'a, 'b> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<RangedCoordf64, RangedCoordf64>>;
 
 /// One row of the chart: a measure and its scale.
@@ -173,22 +148,10 @@ fn seconds_label(at_s: f64, span_s: f64) -> String {
     if span_s >= 10.0 { format!("{at_s:.0}") } else { format!("{at_s:.2}") }
 }
 
-fn write(
-    root: &Area<'_>,
-    text: &str,
-    at: (i32, i32),
-    size: i32,
-    colour: RGBColor,
-    to: HPos,
-) -> Result<(), ChartError> {
-    let style = ("sans-serif", size).into_font().color(&colour).pos(Pos::new(to, VPos::Center));
-    root.draw_text(text, &style, at).map_err(failed)
-}
-
 /// Title, what it was measured on, and the legend.
 fn head(root: &Area<'_>, summary: &Summary) -> Result<(), ChartError> {
     write(root, "Goodput under each concurrency limit", (16, 24), 24, INK, HPos::Left)?;
-    write(root, &summary.headline(), (16, 50), 15, SOFT, HPos::Left)?;
+    write(root, summary.headline(), (16, 50), 15, SOFT, HPos::Left)?;
     let mut x = 16;
     let mut entry = |what: &str, width: i32, draw: &dyn Fn(i32) -> Result<(), ChartError>| {
         draw(x)?;

@@ -8,9 +8,9 @@ use core::ops::Range;
 
 use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
-use plotters::style::text_anchor::{HPos, Pos, VPos};
+use plotters::style::text_anchor::HPos;
 
-use super::chart::{ChartError, GRID, INK, PALETTE, SLOW, SOFT, failed};
+use super::sheet::{Area, ChartError, GRID, INK, PALETTE, SLOW, SOFT, failed, write};
 use crate::lab::curve::{Cell, Curve};
 use crate::lab::plan::Plan;
 use crate::num;
@@ -24,7 +24,6 @@ const TITLE: i32 = 24;
 const FOOT: i32 = 48;
 const BEHIND: RGBColor = RGBColor(176, 176, 176);
 
-type Area<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
 type Panel<'a, 'b> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<RangedCoordf64, RangedCoordf64>>;
 
 struct Measure {
@@ -126,18 +125,6 @@ pub fn svg(plan: &Plan, curves: &[(String, Curve)]) -> Result<String, ChartError
         root.present().map_err(failed)?;
     }
     Ok(text)
-}
-
-fn write(
-    root: &Area<'_>,
-    text: &str,
-    at: (i32, i32),
-    size: i32,
-    colour: RGBColor,
-    to: HPos,
-) -> Result<(), ChartError> {
-    let style = ("sans-serif", size).into_font().color(&colour).pos(Pos::new(to, VPos::Center));
-    root.draw_text(text, &style, at).map_err(failed)
 }
 
 fn panel(

@@ -3,13 +3,11 @@
 //! The tenants served most have a colour each; of more than six, the rest is drawn grey behind them. Spans in which the
 //! server is slow by script are shaded.
 
-use core::fmt::Display;
-
 use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
-use plotters::style::text_anchor::{HPos, Pos, VPos};
+use plotters::style::text_anchor::HPos;
 
-use super::chart::{ChartError, GRID, INK, PALETTE, SLOW, SOFT, failed};
+use super::sheet::{Area, ChartError, GRID, INK, PALETTE, SLOW, SOFT, failed, write};
 use crate::findings::Findings;
 
 const WIDTH: u32 = 960;
@@ -19,7 +17,6 @@ const GUTTER: u32 = 84;
 const FOOT: u32 = 44;
 const BEHIND: RGBColor = RGBColor(190, 190, 190);
 
-type Area<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
 type Line<'a> = (&'a [f64], RGBColor, u32);
 
 /// The chart as SVG text.
@@ -64,18 +61,6 @@ fn lines<'a>(of: &'a [Vec<f64>], order: &[usize]) -> Vec<Line<'a>> {
     let rest = order.iter().skip(PALETTE.len()).map(|&tenant| (tenant, BEHIND, 1));
     let line = |(tenant, colour, width): (usize, RGBColor, u32)| Some((&of.get(tenant)?[..], colour, width));
     rest.chain(front).filter_map(line).collect()
-}
-
-fn write(
-    root: &Area<'_>,
-    text: impl Display,
-    at: (i32, i32),
-    size: i32,
-    colour: RGBColor,
-    to: HPos,
-) -> Result<(), ChartError> {
-    let style = ("sans-serif", size).into_font().color(&colour).pos(Pos::new(to, VPos::Center));
-    root.draw_text(&text.to_string(), &style, at).map_err(failed)
 }
 
 fn head(root: &Area<'_>, findings: &Findings, order: &[usize]) -> Result<(), ChartError> {

@@ -1,6 +1,7 @@
 use std::vec::Vec;
 
 use super::*;
+use crate::adapt::BurstSettings;
 use crate::slots::Heap;
 
 /// A limit that is set from outside, and what it was told.

@@ -25,7 +25,7 @@
 //! drop never raises, never touches a baseline and is never swallowed, and drops admitted before the last cut do not
 //! cut again; **4** with less than half of the limit in use nothing raises the estimate; **5** no limit is absorbing:
 //! a run of good, busy requests raises it from every state, whatever was learnt before; **6** [`Outcome::Ignored`]
-//! changes nothing. `core/tests/adapt_laws.rs` states these as properties, `core/tests/adapt_faults.rs` shows each
+//! changes nothing. `core/tests/adapt_laws.rs` states these as properties, `core/tests/adapt_faults` shows each
 //! fault of the references and its absence here, `core/tests/golden.rs` replays recorded runs of the references.
 //!
 //! [`Knee`] has only our preset, and decides on drops by experiment: of law 3 it keeps that a drop never raises.

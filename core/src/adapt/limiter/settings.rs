@@ -25,7 +25,7 @@ pub enum Counting {
     Reference,
 }
 
-/// Settings of a [`Limiter`].
+/// Settings of a [`Limiter`](super::Limiter).
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct LimiterSettings {
     /// Whether the limit is enforced. Default [`Mode::Enforced`].

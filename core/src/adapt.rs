@@ -12,6 +12,7 @@
 //! | [`Gradient`] | the same, more tolerant | as above, with more room |
 //! | [`Aimd`] | drops and timeouts only | the server refuses when it is full, and latency says little |
 //! | [`OpenSearchVegas`] | the queue, from the delay; drops | an OpenSearch must be matched |
+//! | [`Algorithm`] | whichever of these it is set to | it is to be changed while it works |
 //! | [`Burst`] | what is in flight | there is to be room for bursts on top of whatever is behind it |
 //! | [`Knee`] | rounds, dips and experiments | nothing is known of the server: its own rules, the best in our simulator |
 //! | [`AtomicWindow`] | – | many threads end requests faster than one lock allows |
@@ -34,6 +35,7 @@
 //! that raises no *estimate*.
 
 pub mod aimd;
+pub mod algorithm;
 #[cfg(any(target_has_atomic = "64", feature = "portable-atomic"))]
 pub mod atomic_window;
 mod bounds;
@@ -56,6 +58,7 @@ pub mod vegas;
 pub mod window;
 
 pub use aimd::{Aimd, AimdSettings};
+pub use algorithm::{Algorithm, AlgorithmSettings};
 #[cfg(any(target_has_atomic = "64", feature = "portable-atomic"))]
 pub use atomic_window::{AtomicWindow, Collected};
 pub use burst::{Burst, BurstSettings};

@@ -119,6 +119,18 @@ impl AimdSettings {
     }
 }
 
+impl AimdSettings {
+    pub(super) fn check(&self) -> Result<(), ConfigError> {
+        let Self { initial, min, max, increase, backoff_ratio, loose_bounds, .. } = *self;
+        let mut rules = Rules::new();
+        bounds::state_rules(&mut rules, initial, min, max, loose_bounds);
+        rules.require(increase >= 1, "increase", increase, "at least 1 permit");
+        let sound = (0.5..1.0).contains(&backoff_ratio);
+        rules.require(sound, "backoff_ratio", backoff_ratio, "at least 0.5 and below 1");
+        rules.verdict()
+    }
+}
+
 /// Additive increase, multiplicative decrease; see the [module](self).
 #[derive(Clone, Debug)]
 pub struct Aimd {
@@ -138,22 +150,28 @@ impl Aimd {
     /// # Errors
     /// Bounds out of order, `increase` 0, `backoff_ratio` outside \[0.5, 1).
     pub fn new(settings: AimdSettings) -> Result<Self, ConfigError> {
-        let AimdSettings { initial, min, max, increase, backoff_ratio, loose_bounds, .. } = settings;
-        let mut rules = Rules::new();
-        bounds::state_rules(&mut rules, initial, min, max, loose_bounds);
-        rules.require(increase >= 1, "increase", increase, "at least 1 permit");
-        let sound = (0.5..1.0).contains(&backoff_ratio);
-        rules.require(sound, "backoff_ratio", backoff_ratio, "at least 0.5 and below 1");
-        rules.verdict()?;
+        settings.check()?;
         let epoch = Epoch::default();
         Ok(Self {
             settings,
-            estimate: f64::from(initial),
-            limit: initial,
+            estimate: f64::from(settings.initial),
+            limit: settings.initial,
             earned: 0,
             starting: settings.slow_start,
             epoch,
         })
+    }
+
+    /// Changes the settings; the estimate is kept, within the new bounds. O(1).
+    ///
+    /// # Errors
+    /// As [`new`](Self::new); nothing is changed.
+    pub fn reconfigure(&mut self, settings: AimdSettings) -> Result<(), ConfigError> {
+        settings.check()?;
+        self.settings = settings;
+        self.starting &= settings.slow_start;
+        self.publish();
+        Ok(())
     }
 
     /// The limit before truncation to whole permits.
@@ -165,6 +183,13 @@ impl Aimd {
     /// Asserts I1. Debug builds call it after each sample, unless `loose_bounds` lets the bounds cross. O(1).
     pub fn check_invariants(&self) {
         bounds::check(self.estimate, self.limit, self.settings.min, self.settings.max);
+    }
+
+    fn publish(&mut self) {
+        self.estimate = bounds::clamp(self.estimate, self.settings.min, self.settings.max);
+        // The references clamp the other way round: where bounds cross, the upper one wins.
+        self.estimate = bounds::min(self.estimate, f64::from(self.settings.max));
+        self.limit = num::trunc_i32(self.estimate);
     }
 
     fn cut(&mut self, sample: &Sample) {
@@ -210,10 +235,7 @@ impl Estimator for Aimd {
             Outcome::Success if sample.rtt <= self.settings.timeout => self.grow(sample),
             Outcome::Success | Outcome::Dropped => self.cut(sample),
         }
-        self.estimate = bounds::clamp(self.estimate, self.settings.min, self.settings.max);
-        // The references clamp the other way round: where bounds cross, the upper one wins.
-        self.estimate = bounds::min(self.estimate, f64::from(self.settings.max));
-        self.limit = num::trunc_i32(self.estimate);
+        self.publish();
         #[cfg(debug_assertions)]
         if !self.settings.loose_bounds {
             self.check_invariants();

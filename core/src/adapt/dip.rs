@@ -89,6 +89,15 @@ impl<J: Jitter> Dip<J> {
         Self { jitter, most, samples, share, min, every, left, rising: 0, now: None, no_load_ns: None }
     }
 
+    /// Changes what [`new`](Self::new) was told; what was measured and a dip under way are kept.
+    pub(super) fn reconfigure(&mut self, most: u32, samples: u32, share: f64, min: u32) {
+        (self.most, self.samples, self.share, self.min) = (most, samples, share, min);
+        self.every = self.every.min(most);
+        if let Some(dip) = &mut self.now {
+            dip.level = dip.level.max(min);
+        }
+    }
+
     /// A success ended. True if it belonged to a dip or to the rise after it (and so says nothing about the queue).
     pub(super) fn success(&mut self, sample: &Sample, estimate: f64) -> bool {
         let Some(dip) = &mut self.now else {
@@ -151,6 +160,10 @@ impl<J: Jitter> Dip<J> {
 }
 
 impl<J> Dip<J> {
+    pub(super) const fn jitter(&self) -> &J {
+        &self.jitter
+    }
+
     /// The limit to publish while a dip is under way.
     pub(super) fn level(&self) -> Option<u32> {
         self.now.as_ref().map(|dip| dip.level)

@@ -135,6 +135,27 @@ impl GradientReference {
     }
 }
 
+impl GradientSettings {
+    pub(super) fn check(&self) -> Result<(), ConfigError> {
+        let Self { initial, min, max, smoothing, rtt_tolerance, learning, .. } = *self;
+        let loose = matches!(learning, Learning::EachSample(GradientReference { loose_bounds: true, .. }));
+        let mut rules = Rules::new();
+        bounds::state_rules(&mut rules, initial, min, max, loose);
+        bounds::state_smoothing(&mut rules, smoothing);
+        state_tolerance(&mut rules, rtt_tolerance);
+        match learning {
+            Learning::Rounds(rounds) => rounds.state_rules(&mut rules, rtt_tolerance),
+            Learning::EachSample(GradientReference { probe_interval, backoff_ratio, .. }) => {
+                let interval = probe_interval.unwrap_or(1);
+                rules.require(interval >= 1, "learning.probe_interval", interval, "at least 1 sample");
+                let sound = (0.5..1.0).contains(&backoff_ratio);
+                rules.require(sound, "learning.backoff_ratio", backoff_ratio, "at least 0.5 and below 1");
+            }
+        }
+        rules.verdict()
+    }
+}
+
 /// Scales the limit by the gradient of the delay; see the [module](self).
 #[derive(Clone, Debug)]
 pub struct Gradient<J = Steps> {
@@ -160,6 +181,20 @@ struct EachSample<J> {
     no_load_ns: f64,
 }
 
+impl<J: Jitter> Mode<J> {
+    fn new(settings: &GradientSettings, mut jitter: J) -> Self {
+        match settings.learning {
+            Learning::Rounds(rounds) => {
+                Mode::Rounds(Rounds::new(rounds, settings.min, settings.initial, jitter))
+            }
+            Learning::EachSample(rule) => {
+                let left = rule.countdown(&mut jitter);
+                Mode::EachSample(EachSample { rule, jitter, left, no_load_ns: 0.0 })
+            }
+        }
+    }
+}
+
 impl Gradient {
     /// An estimator at its initial limit, with the default jitter.
     ///
@@ -176,31 +211,45 @@ impl<J: Jitter> Gradient<J> {
     /// # Errors
     /// Bounds out of order, `smoothing` outside (0, 1], `rtt_tolerance` below 1, a number in `learning` outside its
     /// range.
-    pub fn with_jitter(settings: GradientSettings, mut jitter: J) -> Result<Self, ConfigError> {
-        let GradientSettings { initial, min, max, smoothing, rtt_tolerance, learning, .. } = settings;
-        let loose = matches!(learning, Learning::EachSample(GradientReference { loose_bounds: true, .. }));
-        let mut rules = Rules::new();
-        bounds::state_rules(&mut rules, initial, min, max, loose);
-        bounds::state_smoothing(&mut rules, smoothing);
-        state_tolerance(&mut rules, rtt_tolerance);
-        match learning {
-            Learning::Rounds(rounds) => rounds.state_rules(&mut rules, rtt_tolerance),
-            Learning::EachSample(GradientReference { probe_interval, backoff_ratio, .. }) => {
-                let interval = probe_interval.unwrap_or(1);
-                rules.require(interval >= 1, "learning.probe_interval", interval, "at least 1 sample");
-                let sound = (0.5..1.0).contains(&backoff_ratio);
-                rules.require(sound, "learning.backoff_ratio", backoff_ratio, "at least 0.5 and below 1");
+    pub fn with_jitter(settings: GradientSettings, jitter: J) -> Result<Self, ConfigError> {
+        settings.check()?;
+        let (estimate, limit) = (f64::from(settings.initial), settings.initial);
+        Ok(Self { settings, estimate, limit, mode: Mode::new(&settings, jitter) })
+    }
+}
+
+impl<J: Jitter + Clone> Gradient<J> {
+    /// Changes the settings; what was learnt is kept, the estimate within its new bounds. Between rounds and samples only the
+    /// estimate is. O(1).
+    ///
+    /// # Errors
+    /// As [`with_jitter`](Self::with_jitter); nothing is changed.
+    pub fn reconfigure(&mut self, settings: GradientSettings) -> Result<(), ConfigError> {
+        settings.check()?;
+        match (&mut self.mode, settings.learning) {
+            (Mode::Rounds(rounds), Learning::Rounds(new)) => rounds.reconfigure(new, settings.min),
+            (Mode::EachSample(each), Learning::EachSample(rule)) => each.rule = rule,
+            (Mode::Rounds(rounds), Learning::EachSample(_)) => {
+                self.mode = Mode::new(&settings, rounds.jitter().clone());
+            }
+            (Mode::EachSample(each), Learning::Rounds(_)) => {
+                self.mode = Mode::new(&settings, each.jitter.clone());
             }
         }
-        rules.verdict()?;
-        let mode = match learning {
-            Learning::Rounds(rounds) => Mode::Rounds(Rounds::new(rounds, min, initial, jitter)),
-            Learning::EachSample(rule) => {
-                let left = rule.countdown(&mut jitter);
-                Mode::EachSample(EachSample { rule, jitter, left, no_load_ns: 0.0 })
-            }
-        };
-        Ok(Self { settings, estimate: f64::from(initial), limit: initial, mode })
+        let learnt = if self.estimate.is_finite() { self.estimate } else { f64::from(settings.initial) };
+        self.estimate = bounds::clamp(learnt, settings.min, settings.max);
+        self.settings = settings;
+        self.limit = self.mode.publish(self.estimate);
+        Ok(())
+    }
+}
+
+impl<J> Mode<J> {
+    fn publish(&self, estimate: f64) -> u32 {
+        match self {
+            Self::Rounds(rounds) => rounds.publish(estimate),
+            Self::EachSample(_) => num::trunc_i32(estimate),
+        }
     }
 }
 

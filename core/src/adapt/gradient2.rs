@@ -140,6 +140,27 @@ impl Gradient2Reference {
     }
 }
 
+impl Gradient2Settings {
+    pub(super) fn check(&self) -> Result<(), ConfigError> {
+        let Self { initial, min, max, smoothing, rtt_tolerance, learning, .. } = *self;
+        let loose = matches!(learning, Learning::EachSample(Gradient2Reference { loose_bounds: true, .. }));
+        let mut rules = Rules::new();
+        bounds::state_rules(&mut rules, initial, min, max, loose);
+        bounds::state_smoothing(&mut rules, smoothing);
+        state_tolerance(&mut rules, rtt_tolerance);
+        match learning {
+            Learning::Rounds(rounds) => rounds.state_rules(&mut rules, rtt_tolerance),
+            Learning::EachSample(Gradient2Reference { long_window, backoff_ratio, .. }) => {
+                rules.require(long_window >= 1, "learning.long_window", long_window, "at least 1 sample");
+                let ratio = backoff_ratio.unwrap_or(1.0);
+                let sound = ratio > 0.0 && ratio <= 1.0;
+                rules.require(sound, "learning.backoff_ratio", ratio, "above 0 and at most 1");
+            }
+        }
+        rules.verdict()
+    }
+}
+
 /// Scales the limit by the gradient of the delay; see the [module](self).
 #[derive(Clone, Debug)]
 pub struct Gradient2<J = Steps> {
@@ -152,15 +173,30 @@ pub struct Gradient2<J = Steps> {
 #[derive(Clone, Debug)]
 enum Mode<J> {
     Rounds(Rounds<J>),
-    EachSample(EachSample),
+    EachSample(EachSample<J>),
 }
 
-#[derive(Clone, Copy, Debug)]
-struct EachSample {
+#[derive(Clone, Debug)]
+struct EachSample<J> {
     rule: Gradient2Reference,
+    /// For the rounds that other settings may ask for.
+    jitter: J,
     long_ns: f64,
     sum_ns: f64,
     count: u32,
+}
+
+impl<J: Jitter> Mode<J> {
+    fn new(settings: &Gradient2Settings, jitter: J) -> Self {
+        match settings.learning {
+            Learning::Rounds(rounds) => {
+                Mode::Rounds(Rounds::new(rounds, settings.min, settings.initial, jitter))
+            }
+            Learning::EachSample(rule) => {
+                Mode::EachSample(EachSample { rule, jitter, long_ns: 0.0, sum_ns: 0.0, count: 0 })
+            }
+        }
+    }
 }
 
 impl Gradient2 {
@@ -180,29 +216,44 @@ impl<J: Jitter> Gradient2<J> {
     /// Bounds out of order, `smoothing` outside (0, 1], `rtt_tolerance` below 1, a number in `learning` outside its
     /// range.
     pub fn with_jitter(settings: Gradient2Settings, jitter: J) -> Result<Self, ConfigError> {
-        let Gradient2Settings { initial, min, max, smoothing, rtt_tolerance, learning, .. } = settings;
-        let loose = matches!(learning, Learning::EachSample(Gradient2Reference { loose_bounds: true, .. }));
-        let mut rules = Rules::new();
-        bounds::state_rules(&mut rules, initial, min, max, loose);
-        bounds::state_smoothing(&mut rules, smoothing);
-        state_tolerance(&mut rules, rtt_tolerance);
-        match learning {
-            Learning::Rounds(rounds) => rounds.state_rules(&mut rules, rtt_tolerance),
-            Learning::EachSample(Gradient2Reference { long_window, backoff_ratio, .. }) => {
-                rules.require(long_window >= 1, "learning.long_window", long_window, "at least 1 sample");
-                let ratio = backoff_ratio.unwrap_or(1.0);
-                let sound = ratio > 0.0 && ratio <= 1.0;
-                rules.require(sound, "learning.backoff_ratio", ratio, "above 0 and at most 1");
+        settings.check()?;
+        let (estimate, limit) = (f64::from(settings.initial), settings.initial);
+        Ok(Self { settings, estimate, limit, mode: Mode::new(&settings, jitter) })
+    }
+}
+
+impl<J: Jitter + Clone> Gradient2<J> {
+    /// Changes the settings; what was learnt is kept, the estimate within its new bounds. Between rounds and samples only the
+    /// estimate is. O(1).
+    ///
+    /// # Errors
+    /// As [`with_jitter`](Self::with_jitter); nothing is changed.
+    pub fn reconfigure(&mut self, settings: Gradient2Settings) -> Result<(), ConfigError> {
+        settings.check()?;
+        match (&mut self.mode, settings.learning) {
+            (Mode::Rounds(rounds), Learning::Rounds(new)) => rounds.reconfigure(new, settings.min),
+            (Mode::EachSample(each), Learning::EachSample(rule)) => each.rule = rule,
+            (Mode::Rounds(rounds), Learning::EachSample(_)) => {
+                self.mode = Mode::new(&settings, rounds.jitter().clone());
+            }
+            (Mode::EachSample(each), Learning::Rounds(_)) => {
+                self.mode = Mode::new(&settings, each.jitter.clone());
             }
         }
-        rules.verdict()?;
-        let mode = match learning {
-            Learning::Rounds(rounds) => Mode::Rounds(Rounds::new(rounds, min, initial, jitter)),
-            Learning::EachSample(rule) => {
-                Mode::EachSample(EachSample { rule, long_ns: 0.0, sum_ns: 0.0, count: 0 })
-            }
-        };
-        Ok(Self { settings, estimate: f64::from(initial), limit: initial, mode })
+        let learnt = if self.estimate.is_finite() { self.estimate } else { f64::from(settings.initial) };
+        self.estimate = bounds::clamp(learnt, settings.min, settings.max);
+        self.settings = settings;
+        self.limit = self.mode.publish(self.estimate);
+        Ok(())
+    }
+}
+
+impl<J> Mode<J> {
+    fn publish(&self, estimate: f64) -> u32 {
+        match self {
+            Self::Rounds(rounds) => rounds.publish(estimate),
+            Self::EachSample(_) => num::trunc_i32(estimate),
+        }
     }
 }
 
@@ -266,10 +317,7 @@ impl<J: Jitter> Estimator for Gradient2<J> {
             let next = estimate * (1.0 - smoothing) + target * smoothing;
             self.estimate = bounds::clamp(next, min, max);
         }
-        self.limit = match &self.mode {
-            Mode::Rounds(rounds) => rounds.publish(self.estimate),
-            Mode::EachSample(_) => num::trunc_i32(self.estimate),
-        };
+        self.limit = self.mode.publish(self.estimate);
         #[cfg(debug_assertions)]
         self.check_invariants();
         self.limit
@@ -308,7 +356,7 @@ pub(super) fn judge(round: &Round, estimate: f64, tolerance: f64, queue: Scale) 
     }
 }
 
-impl EachSample {
+impl<J> EachSample<J> {
     fn learn(&mut self, settings: &Gradient2Settings, sample: &Sample, estimate: f64) -> Option<f64> {
         let rule = self.rule;
         if let (Some(ratio), Outcome::Dropped) = (rule.backoff_ratio, sample.outcome) {

@@ -214,6 +214,20 @@ impl Knee {
         Ok(knee)
     }
 
+    /// Changes the settings; all that was learnt is kept, the limit within its new bounds. A probe under way is
+    /// given up. O(1).
+    ///
+    /// # Errors
+    /// As [`new`](Self::new); nothing is changed.
+    pub fn reconfigure(&mut self, now: Timestamp, settings: KneeSettings) -> Result<(), ConfigError> {
+        settings.validate()?;
+        self.settings = settings;
+        self.headroom.reconfigure(f64::from(settings.sharers), settings.target_delay.is_some());
+        self.phase = Phase::Round;
+        self.publish(now);
+        Ok(())
+    }
+
     /// The limit before truncation to whole permits, and whatever a probe publishes.
     #[must_use]
     pub const fn estimate(&self) -> f64 {

@@ -166,10 +166,7 @@ impl<J: Jitter> OpenSearchVegas<J> {
     /// # Errors
     /// Every field outside its range.
     pub fn with_jitter(settings: OpenSearchVegasSettings, mut jitter: J) -> Result<Self, ConfigError> {
-        let mut rules = Rules::new();
-        bounds::state_rules(&mut rules, settings.initial, settings.min, settings.max, false);
-        settings.state_rules(&mut rules);
-        rules.verdict()?;
+        settings.check()?;
         let factor = draw(&mut jitter);
         let estimate = f64::from(settings.initial);
         Ok(Self { settings, jitter, factor, estimate, count: 0, no_load_ns: 0, rising: 0, falling: 0 })
@@ -177,9 +174,10 @@ impl<J: Jitter> OpenSearchVegas<J> {
 }
 
 impl OpenSearchVegasSettings {
-    /// States the rules of all but the bounds.
-    fn state_rules(&self, rules: &mut Rules) {
+    pub(super) fn check(&self) -> Result<(), ConfigError> {
         let Self { updrift_factor: updrift, increase_barrier, decrease_barrier, .. } = *self;
+        let mut rules = Rules::new();
+        bounds::state_rules(&mut rules, self.initial, self.min, self.max, false);
         rules.require((1..=1_000).contains(&updrift), "updrift_factor", updrift, "1 to 1000");
         rules.require(increase_barrier >= 1, "increase_barrier", increase_barrier, "1 sample or more");
         rules.require(decrease_barrier >= 1, "decrease_barrier", decrease_barrier, "1 sample or more");
@@ -187,10 +185,22 @@ impl OpenSearchVegasSettings {
         rules.require((0.0..=1.0).contains(&threshold), "baseline_reset_load_threshold", threshold, "0 to 1");
         let probe = self.probe_multiplier;
         rules.require(probe > 0.0 && probe.is_finite(), "probe_multiplier", probe, "above 0");
+        rules.verdict()
     }
 }
 
 impl<J> OpenSearchVegas<J> {
+    /// Changes the settings; the baseline, the streaks and, within the new bounds, the estimate are kept. O(1).
+    ///
+    /// # Errors
+    /// As [`new`](OpenSearchVegas::new); nothing is changed.
+    pub fn reconfigure(&mut self, settings: OpenSearchVegasSettings) -> Result<(), ConfigError> {
+        settings.check()?;
+        self.settings = settings;
+        self.estimate = bounds::clamp(self.estimate, settings.min, settings.max);
+        Ok(())
+    }
+
     /// The limit before truncation to whole permits.
     #[must_use]
     pub const fn estimate(&self) -> f64 {

@@ -122,6 +122,13 @@ impl<J: Jitter> Rounds<J> {
         Self { settings, epoch, dip, successes: 0, drops: 0, sum_ns: 0.0, sum_in_flight: 0.0, slow: 0 }
     }
 
+    /// Changes the settings and the least limit; what was learnt is kept.
+    pub(super) fn reconfigure(&mut self, settings: RoundSettings, min: u32) {
+        let RoundSettings { dip_every, dip_samples, dip_to, .. } = settings;
+        self.dip.reconfigure(dip_every, dip_samples, dip_to, min);
+        self.settings = settings;
+    }
+
     /// Learns from one sample, given the estimate in force (finite, ≥ 1). O(1).
     pub(super) fn observe(&mut self, sample: &Sample, estimate: f64) -> Verdict {
         match sample.outcome {
@@ -191,6 +198,10 @@ impl<J> Rounds<J> {
     /// Round-trip time without a queue, ns.
     pub(super) const fn no_load_ns(&self) -> Option<f64> {
         self.dip.no_load_ns()
+    }
+
+    pub(super) const fn jitter(&self) -> &J {
+        self.dip.jitter()
     }
 
     /// Whether a dip is under way.

@@ -151,6 +151,25 @@ impl VegasReference {
     }
 }
 
+impl VegasSettings {
+    pub(super) fn check(&self) -> Result<(), ConfigError> {
+        let Self { initial, min, max, decrease, smoothing, learning, .. } = *self;
+        let loose = matches!(learning, Learning::EachSample(VegasReference { loose_bounds: true, .. }));
+        let mut rules = Rules::new();
+        bounds::state_rules(&mut rules, initial, min, max, loose);
+        rules.require(decrease.is_sound(), "decrease", decrease.given(), "above 0 and below 1");
+        bounds::state_smoothing(&mut rules, smoothing);
+        match learning {
+            Learning::Rounds(rounds) => rounds.state_rules(&mut rules, 1.0),
+            Learning::EachSample(VegasReference { probe_multiplier: multiplier, .. }) => {
+                let sound = multiplier > 0.0 && multiplier.is_finite();
+                rules.require(sound, "learning.probe_multiplier", multiplier, "above 0");
+            }
+        }
+        rules.verdict()
+    }
+}
+
 /// Keeps the queue between two thresholds; see the [module](self).
 #[derive(Clone, Debug)]
 pub struct Vegas<J = Steps> {
@@ -175,6 +194,20 @@ struct EachSample<J> {
     no_load_ns: Option<u64>,
 }
 
+impl<J: Jitter> Mode<J> {
+    fn new(settings: &VegasSettings, mut jitter: J) -> Self {
+        match settings.learning {
+            Learning::Rounds(rounds) => {
+                Mode::Rounds(Rounds::new(rounds, settings.min, settings.initial, jitter))
+            }
+            Learning::EachSample(rule) => {
+                let factor = draw(&mut jitter);
+                Mode::EachSample(EachSample { rule, jitter, factor, count: 0, no_load_ns: None })
+            }
+        }
+    }
+}
+
 impl Vegas {
     /// An estimator at its initial limit, with the default jitter.
     ///
@@ -190,29 +223,45 @@ impl<J: Jitter> Vegas<J> {
     ///
     /// # Errors
     /// Bounds out of order, `smoothing` outside (0, 1], a number in `decrease` or `learning` outside its range.
-    pub fn with_jitter(settings: VegasSettings, mut jitter: J) -> Result<Self, ConfigError> {
-        let VegasSettings { initial, min, max, decrease, smoothing, learning, .. } = settings;
-        let loose = matches!(learning, Learning::EachSample(VegasReference { loose_bounds: true, .. }));
-        let mut rules = Rules::new();
-        bounds::state_rules(&mut rules, initial, min, max, loose);
-        rules.require(decrease.is_sound(), "decrease", decrease.given(), "above 0 and below 1");
-        bounds::state_smoothing(&mut rules, smoothing);
-        match learning {
-            Learning::Rounds(rounds) => rounds.state_rules(&mut rules, 1.0),
-            Learning::EachSample(VegasReference { probe_multiplier: multiplier, .. }) => {
-                let sound = multiplier > 0.0 && multiplier.is_finite();
-                rules.require(sound, "learning.probe_multiplier", multiplier, "above 0");
+    pub fn with_jitter(settings: VegasSettings, jitter: J) -> Result<Self, ConfigError> {
+        settings.check()?;
+        let (estimate, limit) = (f64::from(settings.initial), settings.initial);
+        Ok(Self { settings, estimate, limit, mode: Mode::new(&settings, jitter) })
+    }
+}
+
+impl<J: Jitter + Clone> Vegas<J> {
+    /// Changes the settings; what was learnt is kept, the estimate within its new bounds. Between rounds and samples only the
+    /// estimate is. O(1).
+    ///
+    /// # Errors
+    /// As [`with_jitter`](Self::with_jitter); nothing is changed.
+    pub fn reconfigure(&mut self, settings: VegasSettings) -> Result<(), ConfigError> {
+        settings.check()?;
+        match (&mut self.mode, settings.learning) {
+            (Mode::Rounds(rounds), Learning::Rounds(new)) => rounds.reconfigure(new, settings.min),
+            (Mode::EachSample(each), Learning::EachSample(rule)) => each.rule = rule,
+            (Mode::Rounds(rounds), Learning::EachSample(_)) => {
+                self.mode = Mode::new(&settings, rounds.jitter().clone());
+            }
+            (Mode::EachSample(each), Learning::Rounds(_)) => {
+                self.mode = Mode::new(&settings, each.jitter.clone());
             }
         }
-        rules.verdict()?;
-        let mode = match learning {
-            Learning::Rounds(rounds) => Mode::Rounds(Rounds::new(rounds, min, initial, jitter)),
-            Learning::EachSample(rule) => {
-                let factor = draw(&mut jitter);
-                Mode::EachSample(EachSample { rule, jitter, factor, count: 0, no_load_ns: None })
-            }
-        };
-        Ok(Self { settings, estimate: f64::from(initial), limit: initial, mode })
+        let learnt = if self.estimate.is_finite() { self.estimate } else { f64::from(settings.initial) };
+        self.estimate = bounds::clamp(learnt, settings.min, settings.max);
+        self.settings = settings;
+        self.limit = self.mode.publish(self.estimate);
+        Ok(())
+    }
+}
+
+impl<J> Mode<J> {
+    fn publish(&self, estimate: f64) -> u32 {
+        match self {
+            Self::Rounds(rounds) => rounds.publish(estimate),
+            Self::EachSample(_) => num::trunc_i32(estimate),
+        }
     }
 }
 
@@ -266,10 +315,7 @@ impl<J: Jitter> Estimator for Vegas<J> {
             let target = bounds::clamp(target, self.settings.min, self.settings.max);
             self.estimate = (1.0 - smoothing) * estimate + smoothing * target;
         }
-        self.limit = match &self.mode {
-            Mode::Rounds(rounds) => rounds.publish(self.estimate),
-            Mode::EachSample(_) => num::trunc_i32(self.estimate),
-        };
+        self.limit = self.mode.publish(self.estimate);
         #[cfg(debug_assertions)]
         self.check_invariants();
         self.limit

@@ -49,6 +49,14 @@ impl Headroom {
         Self { capacity: 0.0, extra: 5.0, burst: 0.0, lost: 0.0, sharers }
     }
 
+    /// So many limiters share the server from now on, and bursts may queue or not.
+    pub(super) const fn reconfigure(&mut self, sharers: f64, bursts: bool) {
+        self.sharers = sharers;
+        if !bursts {
+            self.burst = 0.0;
+        }
+    }
+
     pub(super) const fn capacity(&self) -> f64 {
         self.capacity
     }

@@ -69,7 +69,6 @@ impl Default for AlgorithmSettings {
 /// Any one of the estimators; see the [module](self).
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-#[expect(clippy::large_enum_variant, reason = "one of them per limiter, and a box would need an allocator")]
 pub enum Algorithm<J = Steps> {
     /// Rounds, dips and experiments.
     Knee(Knee),

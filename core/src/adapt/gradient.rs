@@ -185,11 +185,11 @@ impl<J: Jitter> Mode<J> {
     fn new(settings: &GradientSettings, mut jitter: J) -> Self {
         match settings.learning {
             Learning::Rounds(rounds) => {
-                Mode::Rounds(Rounds::new(rounds, settings.min, settings.initial, jitter))
+                Self::Rounds(Rounds::new(rounds, settings.min, settings.initial, jitter))
             }
             Learning::EachSample(rule) => {
                 let left = rule.countdown(&mut jitter);
-                Mode::EachSample(EachSample { rule, jitter, left, no_load_ns: 0.0 })
+                Self::EachSample(EachSample { rule, jitter, left, no_load_ns: 0.0 })
             }
         }
     }

@@ -190,10 +190,10 @@ impl<J: Jitter> Mode<J> {
     fn new(settings: &Gradient2Settings, jitter: J) -> Self {
         match settings.learning {
             Learning::Rounds(rounds) => {
-                Mode::Rounds(Rounds::new(rounds, settings.min, settings.initial, jitter))
+                Self::Rounds(Rounds::new(rounds, settings.min, settings.initial, jitter))
             }
             Learning::EachSample(rule) => {
-                Mode::EachSample(EachSample { rule, jitter, long_ns: 0.0, sum_ns: 0.0, count: 0 })
+                Self::EachSample(EachSample { rule, jitter, long_ns: 0.0, sum_ns: 0.0, count: 0 })
             }
         }
     }

@@ -77,12 +77,14 @@ pub struct Limiter<E, S: Storage> {
     burst: Burst<E>,
     partitions: Partitions<S>,
     settings: LimiterSettings,
-    /// Nothing is refused before; kept where the settings change.
+    /// When the warm-up began, and ends: nothing is refused before.
+    warming_since: Timestamp,
     warm_at: Timestamp,
     /// All that is in flight, also past the limit.
     in_flight: u64,
     last_rtt_ns: u64,
     mean_rtt_ns: u64,
+    least_rtt_ns: u64,
     counters: Counters,
     now: Timestamp,
 }
@@ -109,17 +111,17 @@ impl<E: Estimator, S: Storage> Limiter<E, S> {
         let limit = burst.limit();
         let pausing = MAX_PAUSING.min(S::MOST);
         let partitions = Partitions::new(limit, settings.guarantee, shares, max_partitions, pausing)?;
-        let warm_at = now.saturating_add(settings.warmup);
-        let counters = Counters::default();
         Ok(Self {
             burst,
             partitions,
             settings,
-            warm_at,
+            warming_since: now,
+            warm_at: now.saturating_add(settings.warmup),
             in_flight: 0,
             last_rtt_ns: 0,
             mean_rtt_ns: 0,
-            counters,
+            least_rtt_ns: u64::MAX,
+            counters: Counters::default(),
             now,
         })
     }
@@ -206,8 +208,8 @@ impl<E: Estimator, S: Storage> Limiter<E, S> {
         Ok(())
     }
 
-    /// Changes settings and shares, at once. Tickets stay valid; what was learnt is kept, and so is the warm-up, unless the limiter
-    /// was disabled before: then it begins at `now`. O(partitions²).
+    /// Changes settings and shares, at once. Tickets stay valid and what was learnt is kept. A warm-up that is over stays
+    /// so, one under way lasts as long as it does now, and after `Disabled` it begins at `now`. O(partitions²).
     ///
     /// # Errors
     /// As [`new`](Self::new); nothing is changed.
@@ -221,12 +223,22 @@ impl<E: Estimator, S: Storage> Limiter<E, S> {
         settings.burst.check()?;
         self.partitions.set_shares(settings.guarantee, shares)?;
         self.burst.set_settings(settings.burst)?;
-        if self.settings.mode == Mode::Disabled && settings.mode != Mode::Disabled {
-            self.warm_at = self.now.saturating_add(settings.warmup);
-        }
+        let enabled = self.settings.mode == Mode::Disabled && settings.mode != Mode::Disabled;
         self.settings = settings;
+        if enabled {
+            self.restart_warmup(now);
+        } else if self.now < self.warm_at {
+            self.warm_at = self.warming_since.saturating_add(settings.warmup);
+        }
         self.partitions.set_limit(self.burst.limit());
         Ok(())
+    }
+
+    /// Begins the warm-up anew, as if the limiter had been made at `now`. O(1).
+    pub fn restart_warmup(&mut self, now: Timestamp) {
+        self.now = self.now.max(now);
+        self.warming_since = self.now;
+        self.warm_at = self.now.saturating_add(self.settings.warmup);
     }
 
     /// Puts another estimator in the place of this one: another algorithm, or one that has learnt nothing. Tickets stay
@@ -296,7 +308,7 @@ impl<E: Estimator, S: Storage> Limiter<E, S> {
             outcomes,
             last_rtt: known(self.last_rtt_ns),
             mean_rtt: known(self.mean_rtt_ns),
-            no_load_rtt: self.burst.base().no_load_rtt(),
+            no_load_rtt: self.burst.base().no_load_rtt().or_else(|| known(self.least_rtt_ns)),
             warmup_left: self.warm_at.saturating_since(now.max(self.now)),
         }
     }
@@ -339,6 +351,7 @@ impl<E: Estimator, S: Storage> Limiter<E, S> {
     fn remember(&mut self, rtt_ns: u64) {
         let mean = if self.mean_rtt_ns == 0 { rtt_ns } else { self.mean_rtt_ns };
         self.last_rtt_ns = rtt_ns;
+        self.least_rtt_ns = self.least_rtt_ns.min(rtt_ns);
         self.mean_rtt_ns = if rtt_ns >= mean {
             mean.saturating_add(rtt_ns.saturating_sub(mean) >> NEWEST)
         } else {

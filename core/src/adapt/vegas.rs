@@ -198,11 +198,11 @@ impl<J: Jitter> Mode<J> {
     fn new(settings: &VegasSettings, mut jitter: J) -> Self {
         match settings.learning {
             Learning::Rounds(rounds) => {
-                Mode::Rounds(Rounds::new(rounds, settings.min, settings.initial, jitter))
+                Self::Rounds(Rounds::new(rounds, settings.min, settings.initial, jitter))
             }
             Learning::EachSample(rule) => {
                 let factor = draw(&mut jitter);
-                Mode::EachSample(EachSample { rule, jitter, factor, count: 0, no_load_ns: None })
+                Self::EachSample(EachSample { rule, jitter, factor, count: 0, no_load_ns: None })
             }
         }
     }

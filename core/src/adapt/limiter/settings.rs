@@ -40,6 +40,43 @@ pub struct LimiterSettings {
     pub counting: Counting,
 }
 
+impl LimiterSettings {
+    /// A limiter of Netflix' library: in force from the first request on, no room for bursts, and a guarantee that may
+    /// pass the limit. To be used with the estimators' presets of the same name.
+    #[must_use]
+    pub fn netflix() -> Self {
+        Self {
+            warmup: Duration::ZERO,
+            guarantee: Guarantee::Overshoot { unknown_reserve: 0 },
+            counting: Counting::Reference,
+            ..Self::default()
+        }
+    }
+
+    /// A limiter of OpenSearch 3.9 before it is set, as its code has it: disabled, and traffic of no partition has
+    /// nothing for sure.
+    #[must_use]
+    pub fn opensearch() -> Self {
+        Self {
+            mode: Mode::Disabled,
+            guarantee: Guarantee::Overshoot { unknown_reserve: 0 },
+            counting: Counting::Reference,
+            ..Self::default()
+        }
+    }
+
+    /// The same as its documentation has it: traffic of no partition has one permit at the limit, and every request
+    /// is a sample.
+    #[must_use]
+    pub fn opensearch_documented() -> Self {
+        Self {
+            guarantee: Guarantee::Overshoot { unknown_reserve: 1 },
+            counting: Counting::Honest,
+            ..Self::opensearch()
+        }
+    }
+}
+
 impl Default for LimiterSettings {
     fn default() -> Self {
         Self {

@@ -38,7 +38,7 @@ pub struct LimiterStats {
     pub last_rtt: Option<Duration>,
     /// Mean round-trip time lately.
     pub mean_rtt: Option<Duration>,
-    /// Round-trip time without a queue, as far as the estimator knows.
+    /// Round-trip time without a queue, as far as the estimator knows; where it does not ask, the shortest seen.
     pub no_load_rtt: Option<Duration>,
     /// How long nothing will be refused yet.
     pub warmup_left: Duration,

@@ -126,6 +126,33 @@ fn what_was_learnt_and_the_warm_up_survive_a_change_of_settings() {
 }
 
 #[test]
+fn a_warm_up_under_way_lasts_as_long_as_it_is_set_to_and_one_that_is_over_stays_over() {
+    let of = |ms| LimiterSettings { warmup: Duration::from_millis(ms), ..warm(Mode::Enforced) };
+    let mut limiter = limiter(1, of(10), &[]);
+    limiter.reconfigure(at(4), of(6), &[]).unwrap();
+    assert_eq!(limiter.stats(at(4)).warmup_left, Duration::from_millis(2), "since it began");
+    limiter.reconfigure(at(6), of(100), &[]).unwrap();
+    assert_eq!(limiter.stats(at(6)).warmup_left, Duration::ZERO, "it was over");
+    limiter.restart_warmup(at(7));
+    assert_eq!(limiter.stats(at(8)).warmup_left, Duration::from_millis(99));
+}
+
+#[test]
+fn what_the_estimator_does_not_ask_is_told_as_the_shortest_seen() {
+    let mut limiter = limiter(9, LimiterSettings::netflix(), &[]);
+    let tickets: Vec<_> = (0..3).map(|_| admit(&mut limiter, 0).unwrap()).collect();
+    assert_eq!(limiter.stats(at(0)).no_load_rtt, None);
+    for (ms, ticket) in [7, 9, 8].into_iter().zip(tickets) {
+        done(&mut limiter, ms, ticket, Outcome::Success);
+    }
+    let stats = limiter.stats(at(9));
+    assert_eq!(
+        (stats.no_load_rtt, stats.last_rtt),
+        (Some(Duration::from_millis(7)), Some(Duration::from_millis(9)))
+    );
+}
+
+#[test]
 fn a_bad_change_is_refused_whole() {
     let share = Share { partition: PartitionId(1), share_ppm: 1_000_001, pause: Duration::ZERO };
     let mut limiter = limiter(5, warm(Mode::Enforced), &[]);

@@ -34,6 +34,8 @@
 //! A dip publishes less than the estimate for a short while. So the *limit* may rise at the end of a dip by a sample
 //! that raises no *estimate*.
 
+#[cfg(feature = "alloc")]
+pub mod action;
 pub mod aimd;
 pub mod algorithm;
 #[cfg(any(target_has_atomic = "64", feature = "portable-atomic"))]

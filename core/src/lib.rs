@@ -55,6 +55,7 @@
 //! | --- | --- |
 //! | `std` (default) | `alloc`; [`Timestamp::from_instant`] for `std::time::Instant` |
 //! | `alloc` | [`slots::Heap`]: storage on the heap, reserved once |
+//! | `serde` | `alloc`; settings of named limiters from any format, their statistics to any |
 //! | `portable-atomic` | atomics on targets without 64-bit ones; the final binary chooses how |
 #![no_std]
 #![forbid(unsafe_code)]

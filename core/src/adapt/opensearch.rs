@@ -90,7 +90,7 @@ pub struct OpenSearchVegasSettings {
     pub min: u32,
     /// Greatest limit, permits; `initial` or more.
     pub max: u32,
-    /// Scales the big step and all three thresholds; 1 to 1000.
+    /// Scales the big step and all three thresholds; 1 to 2³¹ − 1.
     pub updrift_factor: u32,
     /// Samples in a row that raise the limit; 1 or more.
     pub increase_barrier: u32,
@@ -178,7 +178,8 @@ impl OpenSearchVegasSettings {
         let Self { updrift_factor: updrift, increase_barrier, decrease_barrier, .. } = *self;
         let mut rules = Rules::new();
         bounds::state_rules(&mut rules, self.initial, self.min, self.max, false);
-        rules.require((1..=1_000).contains(&updrift), "updrift_factor", updrift, "1 to 1000");
+        let most = i32::MAX.unsigned_abs();
+        rules.require((1..=most).contains(&updrift), "updrift_factor", updrift, "1 to 2147483647");
         rules.require(increase_barrier >= 1, "increase_barrier", increase_barrier, "1 sample or more");
         rules.require(decrease_barrier >= 1, "decrease_barrier", decrease_barrier, "1 sample or more");
         let threshold = self.baseline_reset_load_threshold;
@@ -230,7 +231,7 @@ impl<J> OpenSearchVegas<J> {
         if queue <= theta || queue < alpha {
             self.falling = 0;
             confirmed(&mut self.rising, increase_barrier).then(|| {
-                // At most 6·1000·10, exact.
+                // More than can be published is as good as all of it.
                 let big = f64::from(i32::try_from(beta).unwrap_or(i32::MAX));
                 self.estimate + if queue <= theta { big } else { step }
             })

@@ -16,6 +16,21 @@ pub enum Mode {
     Enforced,
 }
 
+impl Mode {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Disabled, Self::MonitorOnly, Self::Enforced];
+
+    /// As settings, logs and metrics name it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Disabled => "disabled",
+            Self::MonitorOnly => "monitor_only",
+            Self::Enforced => "enforced",
+        }
+    }
+}
+
 /// What requests count for that are let in past the limit.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Counting {

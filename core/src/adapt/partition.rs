@@ -27,8 +27,11 @@
 //!
 //! **Work** O(partitions) to be let in and out, O(partitions²) for a new limit. **Memory** some 40 bytes a partition.
 
+mod pauses;
+
 use core::time::Duration;
 
+use self::pauses::Pauses;
 use crate::error::{ConfigError, Reason, Rules, Stale};
 use crate::num;
 use crate::slots::{Buffer, Storage};
@@ -101,9 +104,7 @@ pub struct Partitions<S: Storage> {
     max_partitions: u32,
     unknown: u64,
     in_flight: u64,
-    /// Ends of the pauses that were given out.
-    pauses: S::Buffer<Timestamp>,
-    max_pausing: u32,
+    pauses: Pauses<S>,
 }
 
 impl<S: Storage> Partitions<S> {
@@ -119,10 +120,9 @@ impl<S: Storage> Partitions<S> {
         max_partitions: u32,
         max_pausing: u32,
     ) -> Result<Self, ConfigError> {
-        let (parts, pauses) = (S::buffer(max_partitions)?, S::buffer(max_pausing)?);
+        let (parts, pauses) = (S::buffer(max_partitions)?, Pauses::new(max_pausing)?);
         let (unknown, in_flight) = (0, 0);
-        let mut new =
-            Self { limit, guarantee, parts, max_partitions, unknown, in_flight, pauses, max_pausing };
+        let mut new = Self { limit, guarantee, parts, max_partitions, unknown, in_flight, pauses };
         new.set_shares(guarantee, shares)?;
         Ok(new)
     }
@@ -216,28 +216,11 @@ impl<S: Storage> Partitions<S> {
     }
 
     /// How long a client of this partition that was refused at `now` is to be held back before it is told; `None` for not at
-    /// all, or because too many are. O(`max_pausing`) where there is a pause.
+    /// all, or because too many are. A `now` earlier than one before counts as that. O(`max_pausing`) where there is a
+    /// pause.
     pub fn pause(&mut self, now: Timestamp, partition: Option<PartitionId>) -> Option<Duration> {
         let pause = self.find(partition).and_then(|place| self.parts.as_ref().get(place))?.share.pause;
-        if pause.is_zero() {
-            return None;
-        }
-        let mut place = 0;
-        while let Some(&ends) = self.pauses.as_ref().get(place) {
-            if ends > now {
-                place = place.saturating_add(1);
-                continue;
-            }
-            let last = self.pauses.pop().unwrap_or(ends);
-            if let Some(over) = self.pauses.as_mut().get_mut(place) {
-                *over = last;
-            }
-        }
-        if num::index_u32(self.pauses.as_ref().len()) >= self.max_pausing {
-            return None;
-        }
-        self.pauses.push(now.saturating_add(pause)).ok()?;
-        Some(pause)
+        (!pause.is_zero() && self.pauses.begin(now, pause)).then_some(pause)
     }
 
     /// The limit in force.

@@ -150,3 +150,11 @@ fn what_is_out_of_range_is_named() {
     assert_eq!(fields, ["partitions", "partitions", "partitions.share_ppm"]);
     assert!(Partitions::<Inline<1>>::new(1, COMPATIBLE, &[], 2, 1).is_err());
 }
+
+#[test]
+fn a_clock_that_goes_back_ends_no_pause_early() {
+    let paused = Share { pause: Duration::from_millis(5), ..share(A, 50) };
+    let mut parts = partitions(10, COMPATIBLE, &[paused]);
+    let got = [20, 5, 12, 24, 25].map(|ms| parts.pause(Timestamp::from_nanos(ms * 1_000_000), Some(A)));
+    assert_eq!(got.map(|pause| pause.is_some()), [true, true, false, false, true]);
+}

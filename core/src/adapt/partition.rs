@@ -10,9 +10,11 @@
 //!   at most the sum of the shares, if others had filled it first. What belongs to no partition (*unknown*) has `unknown_reserve`
 //!   permits at the limit, none in the references' code, one in OpenSearch's documentation.
 //! * `Reserved`: the shares are whole quotas that sum to at most the limit (by largest remainder), and what of them is
-//!   not used is kept free: i is let in with weight w iff `in_flight` + w + Σⱼ≠ᵢ max(0, quotaⱼ − busyⱼ) ≤ limit. The total never
+//!   not used is kept free: i is let in with weight w iff `in_flight` + w ≤ limit, and it stays within its quota, busyᵢ + w ≤
+//!   quotaᵢ, or leaves the others theirs, `in_flight` + w + Σⱼ≠ᵢ max(0, quotaⱼ − busyⱼ) ≤ limit. The total never
 //!   passes the limit, and nobody who stays within its quota is ever refused for others; what is reserved and idle is the price.
-//!   When the limit is lowered, what runs is not stopped: a guarantee holds again once the total is below it.
+//!   When the limit is lowered or the shares change, what runs is not stopped: until enough of it has ended, quotas are
+//!   served first come, first served, below the limit.
 //!
 //! **Delayed refusal.** A partition may ask that its refused clients be held back for a while before they are told. That
 //! costs the server a held request each, so at most `max_pausing` at once; the rest are told at once.
@@ -256,18 +258,19 @@ impl<S: Storage> Partitions<S> {
     fn admits(&self, place: Option<usize>, weight: u64) -> bool {
         let limit = num::from_u32(self.limit);
         let after = self.in_flight.saturating_add(weight);
+        let within = self.busy(place).saturating_add(weight) <= num::from_u32(self.quota(place));
         match self.guarantee {
-            Guarantee::Overshoot { .. } => {
-                let within = self.busy(place).saturating_add(weight) <= num::from_u32(self.quota(place));
-                after <= limit || within
-            }
-            Guarantee::Reserved => {
-                let reserved = self.parts.as_ref().iter().enumerate().map(|(other, part)| {
-                    if Some(other) == place { 0 } else { num::from_u32(part.quota).saturating_sub(part.busy) }
-                });
-                reserved.fold(after, u64::saturating_add) <= limit
-            }
+            Guarantee::Overshoot { .. } => after <= limit || within,
+            Guarantee::Reserved => after <= limit && (within || self.others_keep(place, after) <= limit),
         }
+    }
+
+    /// What is taken, and what the quotas of all but one keep free on top.
+    fn others_keep(&self, place: Option<usize>, taken: u64) -> u64 {
+        let free = self.parts.as_ref().iter().enumerate().map(|(other, part)| {
+            if Some(other) == place { 0 } else { num::from_u32(part.quota).saturating_sub(part.busy) }
+        });
+        free.fold(taken, u64::saturating_add)
     }
 
     fn find(&self, partition: Option<PartitionId>) -> Option<usize> {

@@ -158,3 +158,17 @@ fn a_clock_that_goes_back_ends_no_pause_early() {
     let got = [20, 5, 12, 24, 25].map(|ms| parts.pause(Timestamp::from_nanos(ms * 1_000_000), Some(A)));
     assert_eq!(got.map(|pause| pause.is_some()), [true, true, false, false, true]);
 }
+
+#[test]
+fn whoever_is_within_its_quota_is_let_in_below_the_limit_whoever_else_has_borrowed() {
+    let shares = [share(A, 40), share(B, 40), share(C, 20)];
+    let mut three = partitions(10, Guarantee::Reserved, &shares);
+    for _ in 0..4 {
+        three.try_acquire(Some(B), 1).unwrap();
+    }
+    three.set_limit(5);
+    let quotas = [A, B, C].map(|partition| three.quota_of(Some(partition)));
+    assert_eq!(quotas, [2, 2, 1]);
+    assert!(three.try_acquire(Some(A), 1).is_ok(), "four of five in flight, and A has none of its two");
+    assert!(three.try_acquire(Some(C), 1).is_err(), "and now there are five");
+}

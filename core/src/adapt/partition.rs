@@ -23,16 +23,20 @@
 //! equals it operation for operation. The shares are in millionths, so that sums can be compared; a product with the
 //! limit is taken in `f64` as the reference does, for ⌈100·0.07⌉ is 8 there.
 //!
-//! **Invariants.** **I1** `in_flight` is the sum of what the partitions and the unknown hold, plus what is held by
-//! partitions that are gone; **I2** with `Reserved`, quotas sum to at most the limit; **I3** with `Reserved`, nothing is
+//! **What is held** names its holder by a number that is given once. A partition that is removed and comes back is another
+//! one: what was let in before still counts in the total, and comes back there.
+//!
+//! **Invariants.** **I1** `in_flight` is the sum of what the partitions, those that are gone and the unknown hold; **I2** with `Reserved`, quotas sum to at most the limit; **I3** with `Reserved`, nothing is
 //! let in beyond the limit.
 //!
 //! **Work** O(partitions) to be let in and out, O(partitions²) for a new limit. **Memory** some 40 bytes a partition.
 
+mod held;
 mod pauses;
 
 use core::time::Duration;
 
+pub use self::held::Held;
 use self::pauses::Pauses;
 use crate::error::{ConfigError, Reason, Rules, Stale};
 use crate::num;
@@ -72,6 +76,8 @@ pub enum Guarantee {
 #[derive(Clone, Copy, Debug)]
 struct Part {
     share: Share,
+    /// Its own for good, whatever partition of this name comes after it.
+    number: u64,
     busy: u64,
     /// Permits it has for sure.
     quota: u32,
@@ -104,7 +110,11 @@ pub struct Partitions<S: Storage> {
     guarantee: Guarantee,
     parts: S::Buffer<Part>,
     max_partitions: u32,
+    /// Partitions that there ever were.
+    numbers: u64,
     unknown: u64,
+    /// Permits held by partitions that are gone.
+    gone: u64,
     in_flight: u64,
     pauses: Pauses<S>,
 }
@@ -123,8 +133,9 @@ impl<S: Storage> Partitions<S> {
         max_pausing: u32,
     ) -> Result<Self, ConfigError> {
         let (parts, pauses) = (S::buffer(max_partitions)?, Pauses::new(max_pausing)?);
-        let (unknown, in_flight) = (0, 0);
-        let mut new = Self { limit, guarantee, parts, max_partitions, unknown, in_flight, pauses };
+        let (numbers, unknown, gone, in_flight) = (0, 0, 0, 0);
+        let mut new =
+            Self { limit, guarantee, parts, max_partitions, numbers, unknown, gone, in_flight, pauses };
         new.set_shares(guarantee, shares)?;
         Ok(new)
     }
@@ -154,7 +165,9 @@ impl<S: Storage> Partitions<S> {
         for (place, share) in shares.iter().enumerate() {
             let at = self.find(Some(share.partition)).unwrap_or_else(|| {
                 // There is room: those that are gone are not there any more.
-                let _full = self.parts.push(Part { share: *share, busy: 0, quota: 0 });
+                self.numbers = self.numbers.saturating_add(1);
+                let number = self.numbers;
+                let _full = self.parts.push(Part { share: *share, number, busy: 0, quota: 0 });
                 self.parts.as_ref().len().saturating_sub(1)
             });
             let parts = self.parts.as_mut();
@@ -178,42 +191,44 @@ impl<S: Storage> Partitions<S> {
         }
     }
 
-    /// Lets `weight` in, for a partition or, with `None` or one that there is not, for the unknown. Answers who holds it: what
-    /// is to be named when it is [released](Self::release).
+    /// Lets `weight` in, for a partition or, with `None` or one that there is not, for the unknown.
     ///
     /// # Errors
     /// [`Reason::ExceedsLimit`] above the limit, whatever is free; [`Reason::NoPermits`] if it does not fit now.
-    pub fn try_acquire(
-        &mut self,
-        partition: Option<PartitionId>,
-        weight: u32,
-    ) -> Result<Option<PartitionId>, Reason> {
-        let place = self.find(partition);
+    pub fn try_acquire(&mut self, partition: Option<PartitionId>, weight: u32) -> Result<Held, Reason> {
         if weight > self.limit {
             return Err(Reason::ExceedsLimit);
         }
-        let weight = num::from_u32(weight);
-        if !self.admits(place, weight) {
+        let place = self.find(partition);
+        let permits = num::from_u32(weight);
+        if !self.admits(place, permits) {
             return Err(Reason::NoPermits);
         }
-        let busy = self.busy_mut(place);
-        *busy = busy.saturating_add(weight);
-        self.in_flight = self.in_flight.saturating_add(weight);
-        Ok(partition.filter(|_| place.is_some()))
+        self.in_flight = self.in_flight.saturating_add(permits);
+        let Some(part) = place.and_then(|place| self.parts.as_mut().get_mut(place)) else {
+            self.unknown = self.unknown.saturating_add(permits);
+            return Ok(Held { holder: None, weight });
+        };
+        part.busy = part.busy.saturating_add(permits);
+        Ok(Held { holder: Some((part.share.partition, part.number)), weight })
     }
 
-    /// What was let in comes back, from whom [`try_acquire`](Self::try_acquire) said holds it.
+    /// What was let in comes back.
     ///
     /// # Errors
-    /// [`Stale`] if more would come back than is in flight; nothing is changed.
-    pub fn release(&mut self, holder: Option<PartitionId>, weight: u32) -> Result<(), Stale> {
-        let weight = num::from_u32(weight);
-        self.in_flight = self.in_flight.checked_sub(weight).ok_or(Stale)?;
-        let place = self.find(holder);
-        if place.is_some() || holder.is_none() {
-            let busy = self.busy_mut(place);
-            *busy = busy.saturating_sub(weight);
-        }
+    /// [`Stale`] if its holder here has not got as much, so it is of others; nothing is changed.
+    pub fn release(&mut self, held: Held) -> Result<(), Stale> {
+        let Held { holder, weight } = held;
+        let permits = num::from_u32(weight);
+        let busy = match holder {
+            None => &mut self.unknown,
+            Some((_, number)) => {
+                let part = self.parts.as_mut().iter_mut().find(|part| part.number == number);
+                part.map_or(&mut self.gone, |part| &mut part.busy)
+            }
+        };
+        *busy = busy.checked_sub(permits).ok_or(Stale)?;
+        self.in_flight = self.in_flight.saturating_sub(permits);
         Ok(())
     }
 
@@ -282,13 +297,6 @@ impl<S: Storage> Partitions<S> {
         place.and_then(|place| self.parts.as_ref().get(place)).map_or(self.unknown, |part| part.busy)
     }
 
-    fn busy_mut(&mut self, place: Option<usize>) -> &mut u64 {
-        match place.and_then(|place| self.parts.as_mut().get_mut(place)) {
-            Some(part) => &mut part.busy,
-            None => &mut self.unknown,
-        }
-    }
-
     fn quota(&self, place: Option<usize>) -> u32 {
         let unknown = match self.guarantee {
             Guarantee::Overshoot { unknown_reserve } => unknown_reserve,
@@ -305,6 +313,7 @@ impl<S: Storage> Partitions<S> {
                 place = place.saturating_add(1);
                 continue;
             }
+            self.gone = self.gone.saturating_add(part.busy);
             let last = self.parts.pop();
             if let (Some(last), Some(gone)) = (last, self.parts.as_mut().get_mut(place)) {
                 *gone = last;
@@ -355,11 +364,12 @@ impl<S: Storage> Partitions<S> {
         }
     }
 
-    /// Asserts I1 (without partitions that are gone) and I2. O(partitions); for tests and debugging.
+    /// Asserts I1 and I2. O(partitions); for tests and debugging.
     pub fn check_invariants(&self) {
         let parts = self.parts.as_ref();
-        let held = parts.iter().fold(self.unknown, |sum, part| sum.saturating_add(part.busy));
-        assert!(held <= self.in_flight, "I1: {held} held of {}", self.in_flight);
+        let others = self.unknown.saturating_add(self.gone);
+        let held = parts.iter().fold(others, |sum, part| sum.saturating_add(part.busy));
+        assert_eq!(held, self.in_flight, "I1: what all hold and what is in flight");
         if self.guarantee == Guarantee::Reserved {
             let quotas = parts.iter().fold(0_u64, |sum, part| sum.saturating_add(part.quota.into()));
             assert!(

@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use crate::adapt::partition::PartitionId;
+use crate::adapt::partition::Held;
 use crate::error::Reason;
 use crate::time::Timestamp;
 
@@ -17,14 +17,14 @@ pub struct Ticket {
     pub(super) kind: Kind,
 }
 
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Debug, Eq, PartialEq)]
 pub(super) enum Kind {
     /// The limiter was disabled.
     Free,
     /// Let in past the limit.
     Untracked,
     /// Within the limit, held by a partition or the unknown.
-    Tracked(Option<PartitionId>),
+    Tracked(Held),
 }
 
 impl Ticket {

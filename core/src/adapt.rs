@@ -70,7 +70,7 @@ pub use jitter::{Jitter, Steps};
 pub use knee::{Knee, KneeSettings};
 pub use limiter::{Counting, Limiter, LimiterSettings, LimiterStats, Mode, Refusal, Ticket};
 pub use opensearch::{Logarithm, OpenSearchVegas, OpenSearchVegasSettings};
-pub use partition::{Guarantee, PartitionId, Partitions, Share};
+pub use partition::{Guarantee, Held, PartitionId, Partitions, Share};
 pub use round::{Learning, RoundSettings};
 pub use sample::{Estimator, Outcome, Sample};
 pub use scale::{Decrease, Scale};

@@ -3,7 +3,7 @@
 use core::time::Duration;
 
 use tollgate::Timestamp;
-use tollgate::adapt::{Estimator, Outcome, Sample, Tracked, Window, WindowSettings};
+use tollgate::adapt::{Estimator, Outcome, Sample, Tracked, Vegas, VegasSettings, Window, WindowSettings};
 use tollgate::slots::Heap;
 
 const MS: Duration = Duration::from_millis(1);
@@ -63,6 +63,27 @@ fn a_window_loses_fast_drops_and_those_past_its_capacity() {
     let ours = windowed(WindowSettings { tracked, ..WindowSettings::default() }, late());
     assert!(reference.1 < 4, "{reference:?}");
     assert_eq!(ours.1, 598);
+}
+
+/// Netflix#35, camunda#3306. Ours takes means over rounds of requests, however long they last, so it wants no window.
+#[test]
+fn a_window_of_a_second_grows_by_one_step_a_second() {
+    // Seconds until two hundred are let in, from twenty, at a healthy service of 10 ms.
+    let seconds = |estimator: &mut dyn Estimator| {
+        let mut started = Timestamp::ZERO;
+        while estimator.limit() < 200 {
+            let in_flight = estimator.limit();
+            estimator.on_sample(&Sample { started, rtt: 10 * MS, in_flight, outcome: Outcome::Success });
+            started = started.saturating_add(10 * MS / in_flight);
+        }
+        started.as_nanos() as f64 / 1e9
+    };
+    let vegas = |settings| Vegas::new(settings).unwrap();
+    let mut windowed: Window<_, Heap> =
+        Window::new(WindowSettings::netflix(), vegas(VegasSettings::netflix())).unwrap();
+    let reference = seconds(&mut windowed);
+    let ours = seconds(&mut vegas(VegasSettings::default()));
+    assert!(reference > 20.0 && ours < 1.0, "{reference} and {ours} seconds");
 }
 
 #[test]

@@ -12,6 +12,9 @@
 //! | [`permits`] | the lock-free permits | a `Vec` of permits |
 //! | [`slots`] | bounded tables | a `Vec` of named values |
 //! | [`gate`] | the gate | lists of jobs and tenants, everything counted anew, turns visit by visit |
+//! | [`partitions`] | shares of one limit | a list of what is held, by whom; quotas by sorting |
+//! | [`burst`] | the window for bursts | replays every sample |
+//! | [`limiter`] | a whole adaptive limiter | lists of requests, decisions and times |
 //! | [`drr`] | deficit round robin | the textbook loop, one visit at a time |
 //! | [`fairness`] | any fair scheduler | its definition, over every interval of a transcript |
 //!
@@ -19,10 +22,13 @@
 #![forbid(unsafe_code)]
 
 pub mod bucket;
+pub mod burst;
 pub mod drr;
 pub mod fairness;
 pub mod gate;
+pub mod limiter;
 pub mod ops;
+pub mod partitions;
 pub mod permits;
 pub mod semaphore;
 pub mod slots;

@@ -11,7 +11,7 @@
 //! **Source.** The decorator of OpenSearch 3.9, bit for bit.
 //!
 //! **Invariants.** **I1** the limit is the learnt one or `capacity` more; **I2** a streak is below the number that would
-//! end it.
+//! end it; where that was lowered to it or less, the next sample of the kind ends it.
 //!
 //! Work O(1).
 //!
@@ -140,7 +140,8 @@ impl<E: Estimator> Estimator for Burst<E> {
             return self.limit();
         }
         if self.settings.capacity == 0 {
-            return self.base.on_sample(sample);
+            self.base.on_sample(sample);
+            return self.limit();
         }
         let in_flight = sample.in_flight.min(self.base.limit());
         let limit = self.base.on_sample(&Sample { in_flight, ..*sample });
@@ -205,6 +206,29 @@ mod tests {
         assert_eq!(burst.on_sample(&sample(90, Outcome::Ignored)), 30);
         assert_eq!(burst.streaks(), (0, 0));
         assert_eq!(burst.base().0, in_flight.map(|in_flight| in_flight.min(20)));
+    }
+
+    /// An estimator of somebody else's, without bounds.
+    struct Boundless;
+
+    impl Estimator for Boundless {
+        fn on_sample(&mut self, _sample: &Sample) -> u32 {
+            u32::MAX
+        }
+
+        fn limit(&self) -> u32 {
+            u32::MAX
+        }
+    }
+
+    #[test]
+    fn every_call_answers_the_limit_in_force_also_without_room() {
+        for capacity in [0, 1] {
+            let mut burst =
+                Burst::new(Boundless, BurstSettings { capacity, ..BurstSettings::default() }).unwrap();
+            let answers = [burst.on_sample(&sample(1, Outcome::Success)), burst.on_reject(Timestamp::ZERO)];
+            assert_eq!((answers, burst.limit()), ([MOST; 2], MOST));
+        }
     }
 
     #[test]

@@ -18,7 +18,8 @@
 //! limit, or everything after it would be refused too, which is not what enforcement would do. Its time still says
 //! how loaded the server is. By default ([`Counting::Honest`]) every request is a sample, with all that were in flight
 //! at the server when it came in; so the limit that is learnt while watching is the one that enforcement would start from. With
-//! [`Counting::Reference`] untracked requests give no sample and count nowhere, as in OpenSearch.
+//! [`Counting::Reference`] untracked requests give no sample and are in none, as in OpenSearch; how they ended and how long they took the
+//! statistics tell, and the hint below goes by it.
 //!
 //! **A hint when to come back.** With N in flight and a mean time r, N/r end per second (Little's law), so an excess of
 //! x permits is gone after about x·r/N. A refusal says so; it is an estimate, not a promise.
@@ -141,9 +142,9 @@ impl<E: Estimator, S: Storage> Limiter<E, S> {
             return Ok(Ticket { started: self.now, weight, in_flight: 0, kind: Kind::Free });
         }
         match self.partitions.try_acquire(partition, weight) {
-            Ok(holder) => {
+            Ok(held) => {
                 self.counters.admitted = self.counters.admitted.saturating_add(1);
-                Ok(self.let_in(weight, Kind::Tracked(holder)))
+                Ok(self.let_in(weight, Kind::Tracked(held)))
             }
             Err(reason) => {
                 if reason == Reason::NoPermits {
@@ -178,16 +179,24 @@ impl<E: Estimator, S: Storage> Limiter<E, S> {
     /// A request has ended: what it held comes back, and the estimator learns from it. O(partitions).
     ///
     /// # Errors
-    /// [`Stale`] if it is of another limiter; nothing is changed.
+    /// [`Stale`] if nobody here holds as much in its place, so it is of another limiter; nothing is changed but the time.
     pub fn complete(&mut self, now: Timestamp, ticket: Ticket, outcome: Outcome) -> Result<(), Stale> {
         self.now = self.now.max(now);
         let Ticket { started, weight, in_flight, kind } = ticket;
-        if kind == Kind::Free {
-            return Ok(());
-        }
-        if let Kind::Tracked(holder) = kind {
-            self.partitions.release(holder, weight)?;
-        }
+        let tracked = match kind {
+            Kind::Free => return Ok(()),
+            Kind::Tracked(held) => {
+                self.partitions.release(held)?;
+                true
+            }
+            Kind::Untracked => {
+                let past_the_limit = self.in_flight.saturating_sub(self.partitions.in_flight());
+                if past_the_limit < num::from_u32(weight) {
+                    return Err(Stale);
+                }
+                false
+            }
+        };
         self.in_flight = self.in_flight.saturating_sub(num::from_u32(weight));
         let place = match outcome {
             Outcome::Success => 0,
@@ -201,7 +210,7 @@ impl<E: Estimator, S: Storage> Limiter<E, S> {
         if outcome == Outcome::Success {
             self.remember(num::nanos(rtt));
         }
-        if kind != Kind::Untracked || self.settings.counting == Counting::Honest {
+        if tracked || self.settings.counting == Counting::Honest {
             let limit = self.burst.on_sample(&Sample { started, rtt, in_flight, outcome });
             self.partitions.set_limit(limit);
         }

@@ -10,9 +10,11 @@
 //!   at most the sum of the shares, if others had filled it first. What belongs to no partition (*unknown*) has `unknown_reserve`
 //!   permits at the limit, none in the references' code, one in OpenSearch's documentation.
 //! * `Reserved`: the shares are whole quotas that sum to at most the limit (by largest remainder), and what of them is
-//!   not used is kept free: i is let in with weight w iff `in_flight` + w + Σⱼ≠ᵢ max(0, quotaⱼ − busyⱼ) ≤ limit. The total never
+//!   not used is kept free: i is let in with weight w iff `in_flight` + w ≤ limit, and it stays within its quota, busyᵢ + w ≤
+//!   quotaᵢ, or leaves the others theirs, `in_flight` + w + Σⱼ≠ᵢ max(0, quotaⱼ − busyⱼ) ≤ limit. The total never
 //!   passes the limit, and nobody who stays within its quota is ever refused for others; what is reserved and idle is the price.
-//!   When the limit is lowered, what runs is not stopped: a guarantee holds again once the total is below it.
+//!   When the limit is lowered or the shares change, what runs is not stopped: until enough of it has ended, quotas are
+//!   served first come, first served, below the limit.
 //!
 //! **Delayed refusal.** A partition may ask that its refused clients be held back for a while before they are told. That
 //! costs the server a held request each, so at most `max_pausing` at once; the rest are told at once.
@@ -21,14 +23,21 @@
 //! equals it operation for operation. The shares are in millionths, so that sums can be compared; a product with the
 //! limit is taken in `f64` as the reference does, for ⌈100·0.07⌉ is 8 there.
 //!
-//! **Invariants.** **I1** `in_flight` is the sum of what the partitions and the unknown hold, plus what is held by
-//! partitions that are gone; **I2** with `Reserved`, quotas sum to at most the limit; **I3** with `Reserved`, nothing is
+//! **What is held** names its holder by a number that is given once. A partition that is removed and comes back is another
+//! one: what was let in before still counts in the total, and comes back there.
+//!
+//! **Invariants.** **I1** `in_flight` is the sum of what the partitions, those that are gone and the unknown hold; **I2** with `Reserved`, quotas sum to at most the limit; **I3** with `Reserved`, nothing is
 //! let in beyond the limit.
 //!
 //! **Work** O(partitions) to be let in and out, O(partitions²) for a new limit. **Memory** some 40 bytes a partition.
 
+mod held;
+mod pauses;
+
 use core::time::Duration;
 
+pub use self::held::Held;
+use self::pauses::Pauses;
 use crate::error::{ConfigError, Reason, Rules, Stale};
 use crate::num;
 use crate::slots::{Buffer, Storage};
@@ -67,6 +76,8 @@ pub enum Guarantee {
 #[derive(Clone, Copy, Debug)]
 struct Part {
     share: Share,
+    /// Its own for good, whatever partition of this name comes after it.
+    number: u64,
     busy: u64,
     /// Permits it has for sure.
     quota: u32,
@@ -99,11 +110,13 @@ pub struct Partitions<S: Storage> {
     guarantee: Guarantee,
     parts: S::Buffer<Part>,
     max_partitions: u32,
+    /// Partitions that there ever were.
+    numbers: u64,
     unknown: u64,
+    /// Permits held by partitions that are gone.
+    gone: u64,
     in_flight: u64,
-    /// Ends of the pauses that were given out.
-    pauses: S::Buffer<Timestamp>,
-    max_pausing: u32,
+    pauses: Pauses<S>,
 }
 
 impl<S: Storage> Partitions<S> {
@@ -119,10 +132,10 @@ impl<S: Storage> Partitions<S> {
         max_partitions: u32,
         max_pausing: u32,
     ) -> Result<Self, ConfigError> {
-        let (parts, pauses) = (S::buffer(max_partitions)?, S::buffer(max_pausing)?);
-        let (unknown, in_flight) = (0, 0);
+        let (parts, pauses) = (S::buffer(max_partitions)?, Pauses::new(max_pausing)?);
+        let (numbers, unknown, gone, in_flight) = (0, 0, 0, 0);
         let mut new =
-            Self { limit, guarantee, parts, max_partitions, unknown, in_flight, pauses, max_pausing };
+            Self { limit, guarantee, parts, max_partitions, numbers, unknown, gone, in_flight, pauses };
         new.set_shares(guarantee, shares)?;
         Ok(new)
     }
@@ -152,7 +165,9 @@ impl<S: Storage> Partitions<S> {
         for (place, share) in shares.iter().enumerate() {
             let at = self.find(Some(share.partition)).unwrap_or_else(|| {
                 // There is room: those that are gone are not there any more.
-                let _full = self.parts.push(Part { share: *share, busy: 0, quota: 0 });
+                self.numbers = self.numbers.saturating_add(1);
+                let number = self.numbers;
+                let _full = self.parts.push(Part { share: *share, number, busy: 0, quota: 0 });
                 self.parts.as_ref().len().saturating_sub(1)
             });
             let parts = self.parts.as_mut();
@@ -176,68 +191,53 @@ impl<S: Storage> Partitions<S> {
         }
     }
 
-    /// Lets `weight` in, for a partition or, with `None` or one that there is not, for the unknown. Answers who holds it: what
-    /// is to be named when it is [released](Self::release).
+    /// Lets `weight` in, for a partition or, with `None` or one that there is not, for the unknown.
     ///
     /// # Errors
     /// [`Reason::ExceedsLimit`] above the limit, whatever is free; [`Reason::NoPermits`] if it does not fit now.
-    pub fn try_acquire(
-        &mut self,
-        partition: Option<PartitionId>,
-        weight: u32,
-    ) -> Result<Option<PartitionId>, Reason> {
-        let place = self.find(partition);
+    pub fn try_acquire(&mut self, partition: Option<PartitionId>, weight: u32) -> Result<Held, Reason> {
         if weight > self.limit {
             return Err(Reason::ExceedsLimit);
         }
-        let weight = num::from_u32(weight);
-        if !self.admits(place, weight) {
+        let place = self.find(partition);
+        let permits = num::from_u32(weight);
+        if !self.admits(place, permits) {
             return Err(Reason::NoPermits);
         }
-        let busy = self.busy_mut(place);
-        *busy = busy.saturating_add(weight);
-        self.in_flight = self.in_flight.saturating_add(weight);
-        Ok(partition.filter(|_| place.is_some()))
+        self.in_flight = self.in_flight.saturating_add(permits);
+        let Some(part) = place.and_then(|place| self.parts.as_mut().get_mut(place)) else {
+            self.unknown = self.unknown.saturating_add(permits);
+            return Ok(Held { holder: None, weight });
+        };
+        part.busy = part.busy.saturating_add(permits);
+        Ok(Held { holder: Some((part.share.partition, part.number)), weight })
     }
 
-    /// What was let in comes back, from whom [`try_acquire`](Self::try_acquire) said holds it.
+    /// What was let in comes back.
     ///
     /// # Errors
-    /// [`Stale`] if more would come back than is in flight; nothing is changed.
-    pub fn release(&mut self, holder: Option<PartitionId>, weight: u32) -> Result<(), Stale> {
-        let weight = num::from_u32(weight);
-        self.in_flight = self.in_flight.checked_sub(weight).ok_or(Stale)?;
-        let place = self.find(holder);
-        if place.is_some() || holder.is_none() {
-            let busy = self.busy_mut(place);
-            *busy = busy.saturating_sub(weight);
-        }
+    /// [`Stale`] if its holder here has not got as much, so it is of others; nothing is changed.
+    pub fn release(&mut self, held: Held) -> Result<(), Stale> {
+        let Held { holder, weight } = held;
+        let permits = num::from_u32(weight);
+        let busy = match holder {
+            None => &mut self.unknown,
+            Some((_, number)) => {
+                let part = self.parts.as_mut().iter_mut().find(|part| part.number == number);
+                part.map_or(&mut self.gone, |part| &mut part.busy)
+            }
+        };
+        *busy = busy.checked_sub(permits).ok_or(Stale)?;
+        self.in_flight = self.in_flight.saturating_sub(permits);
         Ok(())
     }
 
     /// How long a client of this partition that was refused at `now` is to be held back before it is told; `None` for not at
-    /// all, or because too many are. O(`max_pausing`) where there is a pause.
+    /// all, or because too many are. A `now` earlier than one before counts as that. O(`max_pausing`) where there is a
+    /// pause.
     pub fn pause(&mut self, now: Timestamp, partition: Option<PartitionId>) -> Option<Duration> {
         let pause = self.find(partition).and_then(|place| self.parts.as_ref().get(place))?.share.pause;
-        if pause.is_zero() {
-            return None;
-        }
-        let mut place = 0;
-        while let Some(&ends) = self.pauses.as_ref().get(place) {
-            if ends > now {
-                place = place.saturating_add(1);
-                continue;
-            }
-            let last = self.pauses.pop().unwrap_or(ends);
-            if let Some(over) = self.pauses.as_mut().get_mut(place) {
-                *over = last;
-            }
-        }
-        if num::index_u32(self.pauses.as_ref().len()) >= self.max_pausing {
-            return None;
-        }
-        self.pauses.push(now.saturating_add(pause)).ok()?;
-        Some(pause)
+        (!pause.is_zero() && self.pauses.begin(now, pause)).then_some(pause)
     }
 
     /// The limit in force.
@@ -273,18 +273,19 @@ impl<S: Storage> Partitions<S> {
     fn admits(&self, place: Option<usize>, weight: u64) -> bool {
         let limit = num::from_u32(self.limit);
         let after = self.in_flight.saturating_add(weight);
+        let within = self.busy(place).saturating_add(weight) <= num::from_u32(self.quota(place));
         match self.guarantee {
-            Guarantee::Overshoot { .. } => {
-                let within = self.busy(place).saturating_add(weight) <= num::from_u32(self.quota(place));
-                after <= limit || within
-            }
-            Guarantee::Reserved => {
-                let reserved = self.parts.as_ref().iter().enumerate().map(|(other, part)| {
-                    if Some(other) == place { 0 } else { num::from_u32(part.quota).saturating_sub(part.busy) }
-                });
-                reserved.fold(after, u64::saturating_add) <= limit
-            }
+            Guarantee::Overshoot { .. } => after <= limit || within,
+            Guarantee::Reserved => after <= limit && (within || self.others_keep(place, after) <= limit),
         }
+    }
+
+    /// What is taken, and what the quotas of all but one keep free on top.
+    fn others_keep(&self, place: Option<usize>, taken: u64) -> u64 {
+        let free = self.parts.as_ref().iter().enumerate().map(|(other, part)| {
+            if Some(other) == place { 0 } else { num::from_u32(part.quota).saturating_sub(part.busy) }
+        });
+        free.fold(taken, u64::saturating_add)
     }
 
     fn find(&self, partition: Option<PartitionId>) -> Option<usize> {
@@ -294,13 +295,6 @@ impl<S: Storage> Partitions<S> {
 
     fn busy(&self, place: Option<usize>) -> u64 {
         place.and_then(|place| self.parts.as_ref().get(place)).map_or(self.unknown, |part| part.busy)
-    }
-
-    fn busy_mut(&mut self, place: Option<usize>) -> &mut u64 {
-        match place.and_then(|place| self.parts.as_mut().get_mut(place)) {
-            Some(part) => &mut part.busy,
-            None => &mut self.unknown,
-        }
     }
 
     fn quota(&self, place: Option<usize>) -> u32 {
@@ -319,6 +313,7 @@ impl<S: Storage> Partitions<S> {
                 place = place.saturating_add(1);
                 continue;
             }
+            self.gone = self.gone.saturating_add(part.busy);
             let last = self.parts.pop();
             if let (Some(last), Some(gone)) = (last, self.parts.as_mut().get_mut(place)) {
                 *gone = last;
@@ -369,11 +364,12 @@ impl<S: Storage> Partitions<S> {
         }
     }
 
-    /// Asserts I1 (without partitions that are gone) and I2. O(partitions); for tests and debugging.
+    /// Asserts I1 and I2. O(partitions); for tests and debugging.
     pub fn check_invariants(&self) {
         let parts = self.parts.as_ref();
-        let held = parts.iter().fold(self.unknown, |sum, part| sum.saturating_add(part.busy));
-        assert!(held <= self.in_flight, "I1: {held} held of {}", self.in_flight);
+        let others = self.unknown.saturating_add(self.gone);
+        let held = parts.iter().fold(others, |sum, part| sum.saturating_add(part.busy));
+        assert_eq!(held, self.in_flight, "I1: what all hold and what is in flight");
         if self.guarantee == Guarantee::Reserved {
             let quotas = parts.iter().fold(0_u64, |sum, part| sum.saturating_add(part.quota.into()));
             assert!(

@@ -1,10 +1,13 @@
-//! Each known fault of the reference estimators, shown with the `netflix` preset, and its absence in ours.
+//! Each known fault of the references, shown with the preset that equals them, and its absence in ours.
 //!
 //! The numbers are those of runs of the reference itself where one is stated in the test.
 
 mod aimd;
 mod gradient;
 mod knee;
+mod limiter;
+mod opensearch;
+mod partition;
 mod vegas;
 
 use core::time::Duration;

@@ -36,7 +36,7 @@ impl Mode {
 pub enum Counting {
     /// They are samples, and in flight: they load the server.
     Honest,
-    /// They count nowhere.
+    /// They are no samples, and the samples of others do not see them in flight. Only the statistics do.
     Reference,
 }
 

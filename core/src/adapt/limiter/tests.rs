@@ -221,3 +221,16 @@ fn a_ticket_of_another_limiter_is_stale_and_changes_nothing() {
     assert_eq!(here.complete(at(0), ticket, Outcome::Success), Err(Stale));
     assert_eq!(here.stats(at(0)).outcomes, [0, 0, 0]);
 }
+
+#[test]
+fn a_ticket_past_the_limit_of_another_limiter_is_stale_too() {
+    let mut here = limiter(4, warm(Mode::Enforced), &[]);
+    let mut there = limiter(0, warm(Mode::MonitorOnly), &[]);
+    let ours = here.try_admit(at(0), None, 2).unwrap();
+    let theirs = there.try_admit(at(0), None, 1).unwrap();
+    assert!(!theirs.is_tracked());
+    assert_eq!(here.complete(at(0), theirs, Outcome::Success), Err(Stale));
+    here.check_invariants();
+    assert_eq!(here.stats(at(0)).outcomes, [0, 0, 0]);
+    done(&mut here, 1, ours, Outcome::Success);
+}

@@ -2,11 +2,22 @@
 
 use core::time::Duration;
 
-use crate::adapt::partition::PartitionId;
+use crate::adapt::partition::Held;
 use crate::error::Reason;
 use crate::time::Timestamp;
 
-/// A request that was let in. Give it to [`Limiter::complete`](super::Limiter::complete) when it has ended.
+/// A request that was let in. Give it to [`Limiter::complete`](super::Limiter::complete) when it has ended, which takes
+/// it away: no request ends twice.
+///
+/// ```compile_fail,E0382
+/// # use tollgate::Timestamp;
+/// # use tollgate::adapt::{Estimator, Limiter, Outcome, Ticket};
+/// # use tollgate::slots::Inline;
+/// fn twice<E: Estimator>(now: Timestamp, limiter: &mut Limiter<E, Inline<1>>, ticket: Ticket) {
+///     let first = limiter.complete(now, ticket, Outcome::Success);
+///     let second = limiter.complete(now, ticket, Outcome::Success);
+/// }
+/// ```
 #[derive(Debug)]
 #[must_use = "a ticket that is not completed counts as in flight for good"]
 pub struct Ticket {
@@ -17,14 +28,14 @@ pub struct Ticket {
     pub(super) kind: Kind,
 }
 
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Debug, Eq, PartialEq)]
 pub(super) enum Kind {
     /// The limiter was disabled.
     Free,
     /// Let in past the limit.
     Untracked,
     /// Within the limit, held by a partition or the unknown.
-    Tracked(Option<PartitionId>),
+    Tracked(Held),
 }
 
 impl Ticket {

@@ -79,17 +79,17 @@ fn quotas_are_whole_by_largest_remainder_and_sum_to_what_the_shares_do() {
 #[test]
 fn a_lowered_limit_stops_newcomers_until_the_guarantee_holds_again() {
     let mut two = partitions(10, Guarantee::Reserved, &[share(A, 50), share(B, 50)]);
-    for _ in 0..5 {
-        two.try_acquire(Some(A), 1).unwrap();
-        two.try_acquire(Some(B), 1).unwrap();
-    }
+    let mut hold = |partition| Vec::from([(); 5].map(|()| two.try_acquire(Some(partition), 1).unwrap()));
+    let (of_a, mut of_b) = (hold(A), hold(B));
     two.set_limit(4);
     assert!(two.try_acquire(Some(A), 1).is_err());
-    for _ in 0..5 {
-        two.release(Some(A), 1).unwrap();
+    for held in of_a {
+        two.release(held).unwrap();
     }
     assert!(two.try_acquire(Some(A), 1).is_err(), "B still holds five of four");
-    two.release(Some(B), 2).unwrap();
+    for held in of_b.drain(..2) {
+        two.release(held).unwrap();
+    }
     two.check_invariants();
     assert_eq!(fill(&mut two, Some(A)), 1);
 }
@@ -98,23 +98,24 @@ fn a_lowered_limit_stops_newcomers_until_the_guarantee_holds_again() {
 fn a_weight_is_let_in_whole_or_not_at_all() {
     let mut one = partitions(10, COMPATIBLE, &[share(A, 50)]);
     assert_eq!(one.try_acquire(Some(A), 11), Err(Reason::ExceedsLimit));
-    assert_eq!(one.try_acquire(None, 8), Ok(None));
+    let unknown = one.try_acquire(None, 8).unwrap();
+    assert_eq!((unknown.partition(), unknown.weight()), (None, 8));
     assert_eq!(one.try_acquire(None, 3), Err(Reason::NoPermits));
     assert_eq!(one.try_acquire(Some(A), 6), Err(Reason::NoPermits));
-    assert_eq!(one.try_acquire(Some(A), 5), Ok(Some(A)), "its guarantee");
-    assert_eq!(one.release(Some(A), 14), Err(Stale));
-    assert_eq!(one.in_flight(), 13);
+    let guaranteed = one.try_acquire(Some(A), 5).unwrap();
+    assert_eq!((guaranteed.partition(), one.in_flight()), (Some(A), 13));
+    one.release(unknown).unwrap();
+    assert_eq!(one.in_flight(), 5);
 }
 
 #[test]
 fn shares_change_while_permits_are_held() {
     let mut parts = partitions(10, COMPATIBLE, &[share(A, 50), share(B, 50)]);
-    for (partition, count) in [(Some(A), 2), (Some(B), 3), (None, 1), (Some(C), 1)] {
-        for _ in 0..count {
-            let holder = parts.try_acquire(partition, 1).unwrap();
-            assert_eq!(holder.is_some(), partition == Some(A) || partition == Some(B));
-        }
-    }
+    let held = [(Some(A), 2), (Some(B), 3), (None, 1), (Some(C), 1)].map(|(partition, count)| {
+        let held = parts.try_acquire(partition, count).unwrap();
+        assert_eq!(held.partition(), partition.filter(|&partition| partition != C));
+        held
+    });
     parts.set_shares(COMPATIBLE, &[share(C, 40), share(B, 60)]).unwrap();
     parts.check_invariants();
     let busy = [Some(A), Some(B), Some(C), None].map(|partition| parts.busy_of(partition));
@@ -123,9 +124,10 @@ fn shares_change_while_permits_are_held() {
         ([2, 3, 0, 2], 7),
         "A is nobody now, so the unknown's two are told for it"
     );
-    parts.release(Some(A), 2).unwrap();
-    parts.release(Some(B), 3).unwrap();
-    parts.release(None, 2).unwrap();
+    for held in held {
+        parts.release(held).unwrap();
+        parts.check_invariants();
+    }
     let busy = [Some(B), Some(C), None].map(|partition| parts.busy_of(partition));
     assert_eq!((busy, parts.in_flight()), ([0, 0, 0], 0));
     assert_eq!(parts.shares().map(|share| share.partition).collect::<Vec<_>>(), [C, B]);
@@ -149,4 +151,52 @@ fn what_is_out_of_range_is_named() {
     let fields: Vec<_> = error.violations().iter().map(|violation| violation.field).collect();
     assert_eq!(fields, ["partitions", "partitions", "partitions.share_ppm"]);
     assert!(Partitions::<Inline<1>>::new(1, COMPATIBLE, &[], 2, 1).is_err());
+}
+
+#[test]
+fn a_clock_that_goes_back_ends_no_pause_early() {
+    let paused = Share { pause: Duration::from_millis(5), ..share(A, 50) };
+    let mut parts = partitions(10, COMPATIBLE, &[paused]);
+    let got = [20, 5, 12, 24, 25].map(|ms| parts.pause(Timestamp::from_nanos(ms * 1_000_000), Some(A)));
+    assert_eq!(got.map(|pause| pause.is_some()), [true, true, false, false, true]);
+}
+
+#[test]
+fn whoever_is_within_its_quota_is_let_in_below_the_limit_whoever_else_has_borrowed() {
+    let shares = [share(A, 40), share(B, 40), share(C, 20)];
+    let mut three = partitions(10, Guarantee::Reserved, &shares);
+    let _held: Vec<_> = (0..4).map(|_| three.try_acquire(Some(B), 1).unwrap()).collect();
+    three.set_limit(5);
+    let quotas = [A, B, C].map(|partition| three.quota_of(Some(partition)));
+    assert_eq!(quotas, [2, 2, 1]);
+    assert!(three.try_acquire(Some(A), 1).is_ok(), "four of five in flight, and A has none of its two");
+    assert!(three.try_acquire(Some(C), 1).is_err(), "and now there are five");
+}
+
+/// Two of A's three permits are of before it was removed.
+#[test]
+fn a_partition_that_comes_back_does_not_answer_for_what_it_held_before() {
+    let mut parts = partitions(10, Guarantee::Reserved, &[share(A, 50), share(B, 50)]);
+    let before = parts.try_acquire(Some(A), 2).unwrap();
+    parts.set_shares(Guarantee::Reserved, &[share(B, 50)]).unwrap();
+    parts.set_shares(Guarantee::Reserved, &[share(A, 50), share(B, 50)]).unwrap();
+    let after = parts.try_acquire(Some(A), 1).unwrap();
+    parts.release(before).unwrap();
+    parts.check_invariants();
+    assert_eq!((parts.busy_of(Some(A)), parts.in_flight()), (1, 1));
+    parts.release(after).unwrap();
+    assert_eq!((parts.busy_of(Some(A)), parts.in_flight()), (0, 0));
+}
+
+#[test]
+fn what_others_hold_is_not_given_back_in_their_place() {
+    let mut here = partitions(10, Guarantee::Reserved, &[share(A, 50), share(B, 50)]);
+    let mut there = partitions(10, COMPATIBLE, &[share(A, 50), share(B, 50)]);
+    let _ours = here.try_acquire(Some(B), 3).unwrap();
+    for partition in [Some(A), None] {
+        let theirs = there.try_acquire(partition, 3).unwrap();
+        assert_eq!(here.release(theirs), Err(Stale), "{partition:?}");
+        here.check_invariants();
+    }
+    assert_eq!((here.busy_of(Some(B)), here.in_flight()), (3, 3));
 }

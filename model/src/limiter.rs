@@ -203,9 +203,17 @@ impl<B: Base> Limiter<B> {
         }
         if self.rules.mode == Mode::Disabled && rules.mode != Mode::Disabled {
             self.enabled = (self.now, rules.warmup);
+        } else if !self.is_warm() {
+            self.enabled.1 = rules.warmup;
         }
         self.rules = rules;
         true
+    }
+
+    /// The warm-up begins anew.
+    pub fn restart(&mut self, now: u64) {
+        self.observe(now);
+        self.enabled = (self.now, self.rules.warmup);
     }
 
     /// The limit in force.
@@ -273,6 +281,12 @@ impl<B: Base> Limiter<B> {
     #[must_use]
     pub fn last_time(&self) -> Option<u64> {
         self.times.last().copied()
+    }
+
+    /// The shortest of their times.
+    #[must_use]
+    pub fn least_time(&self) -> Option<u64> {
+        self.times.iter().copied().min()
     }
 
     /// Mean of their times: an eighth of the way to each in turn, down to whole nanoseconds, from the first that took

@@ -163,17 +163,20 @@ proptest! {
     }
 
     #[test]
-    fn the_warm_up_ends_when_it_said_and_is_not_begun_anew_by_a_change(
+    fn the_warm_up_lasts_as_long_as_was_last_said_and_once_over_stays_over(
         warmup in 1..=60_u64,
         rules in ops::rules(Scale::Small, true),
         changes in prop::collection::vec((0..=9_u64, ops::rules(Scale::Small, true)), 0..6),
     ) {
         let enforced = |rules: Rules| Rules { mode: tollgate_model::limiter::Mode::Enforced, ..rules };
         let mut limiter = limiter(&Rules { warmup, ..enforced(rules) }, &[], 0);
-        let mut now = 0;
+        let (mut now, mut warmup) = (0, warmup);
         for (after, rules) in changes {
             now += after;
             limiter.reconfigure(at(now), settings(&enforced(rules)), &[]).unwrap();
+            if now < warmup {
+                warmup = rules.warmup;
+            }
             let left = warmup.saturating_sub(now);
             prop_assert_eq!(limiter.stats(at(now)).warmup_left, Duration::from_nanos(left));
         }

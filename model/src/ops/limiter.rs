@@ -41,6 +41,8 @@ pub enum LimiterOp {
     CompleteOthers(Mode, Option<u32>, u32),
     /// Time passes.
     Tick,
+    /// The warm-up begins anew.
+    Restart,
     /// Set it differently; it need not be valid.
     Reconfigure(Rules, Vec<Share>),
     /// Something else learns the limit from now on, by this number.
@@ -180,6 +182,7 @@ pub fn limiter(scale: Scale, most: usize) -> BoxedStrategy<Vec<(Step, LimiterOp)
         1 => (mode, name(), permits(scale, 9))
             .prop_map(|(mode, name, weight)| LimiterOp::CompleteOthers(mode, name, weight)),
         1 => Just(LimiterOp::Tick),
+        1 => Just(LimiterOp::Restart),
         2 => (rules(scale, false), any_shares()).prop_map(|(rules, shares)| LimiterOp::Reconfigure(rules, shares)),
         1 => permits(scale, 24).prop_map(LimiterOp::Replace),
         1 => permits(scale, 24).prop_map(LimiterOp::SetLearnt),

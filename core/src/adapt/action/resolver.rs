@@ -107,8 +107,8 @@ mod tests {
     use super::*;
 
     fn directory(resolver: ResolverName, partitions: &[&str]) -> Directory {
-        let mut settings = ActionSettings::default();
-        settings.partitions = partitions.iter().copied().map(String::from).collect();
+        let partitions = partitions.iter().copied().map(String::from).collect();
+        let mut settings = ActionSettings { partitions, ..ActionSettings::default() };
         settings.resolver.name = Some(resolver);
         let mut directory = Directory::default();
         directory.take_over(&settings);

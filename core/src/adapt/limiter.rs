@@ -18,8 +18,8 @@
 //! limit, or everything after it would be refused too, which is not what enforcement would do. Its time still says
 //! how loaded the server is. By default ([`Counting::Honest`]) every request is a sample, with all that were in flight
 //! at the server when it came in; so the limit that is learnt while watching is the one that enforcement would start from. With
-//! [`Counting::Reference`] untracked requests give no sample and are in none, as in OpenSearch; how they ended and how long they took the
-//! statistics tell, and the hint below goes by it.
+//! [`Counting::Reference`] untracked requests give no sample and are in none, as in OpenSearch; how they ended and how
+//! long they took the statistics tell, and the hint below goes by it.
 //!
 //! **A hint when to come back.** With N in flight and a mean time r, N/r end per second (Little's law), so an excess of
 //! x permits is gone after about x·r/N. A refusal says so; it is an estimate, not a promise.

@@ -4,8 +4,10 @@ use core::time::Duration;
 
 use proptest::prelude::*;
 use tollgate::Reason;
-use tollgate::adapt::{Guarantee, Limiter, Mode, Outcome, PartitionId, Sample, Ticket};
-use tollgate::slots::Heap;
+use tollgate::adapt::{
+    Aimd, AimdSettings, Guarantee, Limiter, LimiterSettings, Mode, Outcome, PartitionId, Sample, Ticket,
+};
+use tollgate::slots::{Heap, Inline, Storage};
 use tollgate_model::limiter::Rules;
 use tollgate_model::ops::limiter::{self as ops, LimiterOp, MOST, Scale};
 use tollgate_model::partitions::Share;
@@ -26,6 +28,22 @@ fn kept_for_others(limiter: &Scripted, id: Option<PartitionId>) -> u64 {
     let partitions = limiter.partitions();
     let others = partitions.shares().map(|share| Some(share.partition)).filter(|&other| other != id);
     others.map(|other| u64::from(partitions.quota_of(other)).saturating_sub(partitions.busy_of(other))).sum()
+}
+
+/// A limit of one that is met: of three hundred refused clients, how many are told to wait.
+fn held_back<S: Storage>() -> usize {
+    let part = Share { partition: 0, ppm: 1_000_000, pause: 1_000 };
+    let settings = LimiterSettings { warmup: Duration::ZERO, ..LimiterSettings::default() };
+    let one = Aimd::new(AimdSettings { initial: 1, min: 1, max: 1, ..AimdSettings::default() }).unwrap();
+    let mut limiter: Limiter<_, S> = Limiter::new(at(0), one, settings, &shares(&[part]), 1).unwrap();
+    let ask = |limiter: &mut Limiter<_, S>| limiter.try_admit(at(5), Some(PartitionId(0)), 1);
+    let _only = ask(&mut limiter).unwrap();
+    (0..300).filter(|_| ask(&mut limiter).unwrap_err().pause.is_some()).count()
+}
+
+#[test]
+fn a_hundred_clients_are_held_back_at_once_or_as_many_as_there_is_room_for() {
+    assert_eq!((held_back::<Heap>(), held_back::<Inline<4>>()), (100, 4));
 }
 
 proptest! {

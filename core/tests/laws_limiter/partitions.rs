@@ -43,9 +43,10 @@ fn agree<S: Storage>(
     let mut machine = partitions::<S>(limit, what, parts);
     let mut oracle = Oracle::new(limit, what, parts, MOST, PAUSING as usize).unwrap();
     let mut held: Vec<(u64, Held)> = vec![];
-    let (mut now, mut ends) = (0, None);
+    // Ends of pauses, of which the next is worth a look.
+    let (mut now, mut ends) = (0_u64, vec![]);
     for (step, op) in run {
-        now = step.apply(now, ends);
+        now = step.apply(now, ends.iter().copied().filter(|&end| end > now).min());
         match op {
             PartitionsOp::Acquire(name, weight) => {
                 let got = machine.try_acquire(name.map(PartitionId), weight);
@@ -84,7 +85,7 @@ fn agree<S: Storage>(
             PartitionsOp::Pause(name) => {
                 let pause = machine.pause(at(now), name.map(PartitionId)).map(nanos);
                 prop_assert_eq!(pause, oracle.pause(now, name));
-                ends = pause.map(|pause| now.saturating_add(pause)).or(ends);
+                ends.extend(pause.map(|pause| now.saturating_add(pause)));
             }
         }
         agrees(&machine, &oracle)?;
@@ -178,6 +179,16 @@ proptest! {
         run in ops::partitions(Scale::Extreme, 60),
     ) {
         agree::<Inline<4>>(limit, what, &parts, run)?;
+    }
+
+    /// As many at once as there may be, to the nanosecond, whatever the clock does.
+    #[test]
+    fn pauses_are_given_out_as_a_list_of_their_ends_has_room(
+        parts in ops::shares(),
+        run in ops::pauses(90),
+    ) {
+        // With room for one more than there may be.
+        agree::<Inline<4>>(0, model::Guarantee::Reserved, &parts, run)?;
     }
 
     /// Also from above a limit that was lowered, and after the shares have changed.

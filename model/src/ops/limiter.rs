@@ -144,6 +144,21 @@ pub fn partitions(scale: Scale, most: usize) -> BoxedStrategy<Vec<(Step, Partiti
     vec((step(scale), op), 1..=most).boxed()
 }
 
+/// Runs on partitions of which nearly all is refused and held back.
+pub fn pauses(most: usize) -> BoxedStrategy<Vec<(Step, PartitionsOp)>> {
+    let op = prop_oneof![
+        20 => name().prop_map(PartitionsOp::Pause),
+        1 => shares().prop_map(|shares| PartitionsOp::SetShares(Guarantee::Reserved, shares)),
+    ];
+    let step = prop_oneof![
+        3 => (0..=6_u64).prop_map(Step::Forward),
+        1 => (0..=20_u64).prop_map(Step::Back),
+        2 => Just(Step::ToRetry),
+        1 => Just(Step::ShortOfRetry),
+    ];
+    vec((step, op), 1..=most).boxed()
+}
+
 /// How a limiter may be set; `whole` for one that is valid.
 pub fn rules(scale: Scale, whole: bool) -> BoxedStrategy<Rules> {
     let mode =

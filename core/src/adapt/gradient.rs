@@ -250,26 +250,29 @@ impl<J: Jitter> Estimator for Gradient<J> {
         if sample.outcome == Outcome::Ignored {
             return self.limit;
         }
-        let settings = self.settings;
-        let estimate = self.estimate;
-        self.limit = match &mut self.mode {
+        let (settings, estimate) = (&self.settings, self.estimate);
+        match &mut self.mode {
             Mode::Rounds(rounds) => {
-                let target = match rounds.observe(sample, estimate) {
-                    Verdict::Wait => estimate,
-                    Verdict::Cut(share) => estimate * share,
+                let next = match rounds.observe(sample, estimate) {
+                    Verdict::Wait => None,
+                    Verdict::Publish => Some(estimate),
+                    Verdict::Cut(share) => Some(settings.bounded(estimate * share)),
                     Verdict::Round(round) => {
                         let target = judge(&round, estimate, settings.rtt_tolerance, settings.queue);
-                        settings.smooth_down(estimate, target.unwrap_or(estimate))
+                        let next = settings.smooth_down(estimate, target.unwrap_or(estimate));
+                        Some(settings.bounded(next))
                     }
                 };
-                self.estimate = bounds::clamp(target, settings.min, settings.max);
-                rounds.publish(self.estimate)
+                if let Some(next) = next {
+                    self.estimate = next;
+                    self.limit = rounds.publish(next);
+                }
             }
             Mode::EachSample(each) => {
-                self.estimate = each.learn(&settings, sample, estimate);
-                num::trunc_i32(self.estimate)
+                self.estimate = each.learn(settings, sample, estimate);
+                self.limit = num::trunc_i32(self.estimate);
             }
-        };
+        }
         #[cfg(debug_assertions)]
         self.check_invariants();
         self.limit
@@ -285,6 +288,10 @@ impl<J: Jitter> Estimator for Gradient<J> {
 }
 
 impl GradientSettings {
+    fn bounded(&self, estimate: f64) -> f64 {
+        bounds::clamp(estimate, self.min, self.max)
+    }
+
     fn smooth_down(&self, estimate: f64, target: f64) -> f64 {
         if target < estimate { estimate * (1.0 - self.smoothing) + target * self.smoothing } else { target }
     }

@@ -252,24 +252,28 @@ impl<J: Jitter> Estimator for Gradient2<J> {
         if sample.outcome == Outcome::Ignored {
             return self.limit;
         }
-        let Gradient2Settings { min, max, smoothing, rtt_tolerance, queue, .. } = self.settings;
-        let estimate = self.estimate;
-        let (target, smoothing) = match &mut self.mode {
-            Mode::Rounds(rounds) => match rounds.observe(sample, estimate) {
-                Verdict::Wait => (None, 1.0),
-                Verdict::Cut(share) => (Some(estimate * share), 1.0),
-                Verdict::Round(round) => (judge(&round, estimate, rtt_tolerance, queue), smoothing),
-            },
-            Mode::EachSample(each) => (each.learn(&self.settings, sample, estimate), smoothing),
-        };
-        if let Some(target) = target {
-            let next = estimate * (1.0 - smoothing) + target * smoothing;
-            self.estimate = bounds::clamp(next, min, max);
+        let (settings, estimate) = (&self.settings, self.estimate);
+        match &mut self.mode {
+            Mode::Rounds(rounds) => {
+                let next = match rounds.observe(sample, estimate) {
+                    Verdict::Wait => None,
+                    Verdict::Publish => Some(estimate),
+                    Verdict::Cut(share) => Some(settings.bounded(estimate * share)),
+                    Verdict::Round(round) => {
+                        let target = judge(&round, estimate, settings.rtt_tolerance, settings.queue);
+                        Some(settings.smoothed(estimate, target))
+                    }
+                };
+                if let Some(next) = next {
+                    self.estimate = next;
+                    self.limit = rounds.publish(next);
+                }
+            }
+            Mode::EachSample(each) => {
+                self.estimate = settings.smoothed(estimate, each.learn(settings, sample, estimate));
+                self.limit = num::trunc_i32(self.estimate);
+            }
         }
-        self.limit = match &self.mode {
-            Mode::Rounds(rounds) => rounds.publish(self.estimate),
-            Mode::EachSample(_) => num::trunc_i32(self.estimate),
-        };
         #[cfg(debug_assertions)]
         self.check_invariants();
         self.limit
@@ -281,6 +285,18 @@ impl<J: Jitter> Estimator for Gradient2<J> {
 
     fn no_load_rtt(&self) -> Option<Duration> {
         Self::no_load_rtt(self)
+    }
+}
+
+impl Gradient2Settings {
+    /// The next estimate on the way to a target; `None` to stay.
+    fn smoothed(&self, estimate: f64, target: Option<f64>) -> f64 {
+        let Some(target) = target else { return estimate };
+        self.bounded(estimate * (1.0 - self.smoothing) + target * self.smoothing)
+    }
+
+    fn bounded(&self, estimate: f64) -> f64 {
+        bounds::clamp(estimate, self.min, self.max)
     }
 }
 

@@ -78,8 +78,10 @@ impl RoundSettings {
 /// What a sample means for the limit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Verdict {
-    /// Nothing yet.
+    /// Nothing yet: what is published stays.
     Wait,
+    /// A dip began or ended: the estimate stays, what is published does not.
+    Publish,
     /// Take this share of the limit.
     Cut(f64),
     /// A round is complete.
@@ -110,7 +112,7 @@ pub(super) struct Rounds<J> {
     successes: u32,
     drops: u32,
     sum_ns: f64,
-    sum_in_flight: f64,
+    sum_in_flight: u64,
     slow: u32,
 }
 
@@ -119,40 +121,49 @@ impl<J: Jitter> Rounds<J> {
         let RoundSettings { dip_every, dip_samples, dip_to, .. } = settings;
         let dip = Dip::new(dip_every, dip_samples, dip_to, min, initial, jitter);
         let epoch = Epoch::default();
-        Self { settings, epoch, dip, successes: 0, drops: 0, sum_ns: 0.0, sum_in_flight: 0.0, slow: 0 }
+        Self { settings, epoch, dip, successes: 0, drops: 0, sum_ns: 0.0, sum_in_flight: 0, slow: 0 }
     }
 
     /// Learns from one sample, given the estimate in force (finite, ≥ 1). O(1).
+    #[inline]
     pub(super) fn observe(&mut self, sample: &Sample, estimate: f64) -> Verdict {
         match sample.outcome {
             Outcome::Ignored => Verdict::Wait,
-            Outcome::Dropped => {
-                self.drops = self.drops.saturating_add(1);
-                match self.epoch.drop(sample, num::trunc_i32(estimate), self.settings.samples) {
-                    Some(depth) => Verdict::Cut(1.0 - (1.0 - self.settings.drop_ratio) * depth),
-                    None => Verdict::Wait,
-                }
-            }
+            Outcome::Dropped => self.drop(sample, estimate),
             Outcome::Success => self.success(sample, estimate),
         }
     }
 
+    #[inline]
     fn success(&mut self, sample: &Sample, estimate: f64) -> Verdict {
         self.epoch.success(sample.rtt);
-        if self.dip.success(sample, estimate) {
-            return Verdict::Wait;
+        let dipping = self.is_dipping();
+        let apart = self.dip.success(sample, estimate);
+        let nothing = if dipping == self.is_dipping() { Verdict::Wait } else { Verdict::Publish };
+        if apart {
+            return nothing;
         }
         self.successes = self.successes.saturating_add(1);
         self.sum_ns += num::to_f64(num::nanos(sample.rtt));
-        self.sum_in_flight += f64::from(sample.in_flight);
-        let wanted = self.settings.samples.max(num::trunc_i32(estimate));
-        if self.successes < wanted {
-            Verdict::Wait
+        self.sum_in_flight = self.sum_in_flight.saturating_add(sample.in_flight.into());
+        // Below `samples`, or the whole part of the estimate, which need not be taken for that.
+        if self.successes < self.settings.samples || f64::from(self.successes) + 1.0 <= estimate {
+            nothing
         } else {
             Verdict::Round(self.close(estimate, sample.in_flight))
         }
     }
 
+    #[inline(never)]
+    fn drop(&mut self, sample: &Sample, estimate: f64) -> Verdict {
+        self.drops = self.drops.saturating_add(1);
+        match self.epoch.drop(sample, num::trunc_i32(estimate), self.settings.samples) {
+            Some(depth) => Verdict::Cut(1.0 - (1.0 - self.settings.drop_ratio) * depth),
+            None => Verdict::Wait,
+        }
+    }
+
+    #[inline(never)]
     fn close(&mut self, estimate: f64, in_flight: u32) -> Round {
         let count = f64::from(self.successes.max(1));
         let mean_ns = self.sum_ns / count;
@@ -161,7 +172,7 @@ impl<J: Jitter> Rounds<J> {
         let round = Round {
             mean_ns: mean_ns.max(1.0),
             no_load_ns,
-            in_flight: (self.sum_in_flight / count).min(estimate),
+            in_flight: (num::to_f64(self.sum_in_flight) / count).min(estimate),
             may_raise: f64::from(in_flight) * 2.0 >= estimate && self.drops <= self.successes,
         };
         self.slow = if round.mean_ns >= 2.0 * no_load_ns { self.slow.saturating_add(1) } else { 0 };
@@ -170,7 +181,7 @@ impl<J: Jitter> Rounds<J> {
             self.dip.request();
         }
         (self.successes, self.drops) = (0, 0);
-        (self.sum_ns, self.sum_in_flight) = (0.0, 0.0);
+        (self.sum_ns, self.sum_in_flight) = (0.0, 0);
         round
     }
 }
@@ -182,10 +193,10 @@ impl<J> Rounds<J> {
         self.dip.level().map_or(standing, |level| level.min(standing))
     }
 
-    /// Asserts the invariants of the dip, and that the sums are finite.
+    /// Asserts the invariants of the dip, and that the sum is finite.
     pub(super) fn check_invariants(&self) {
         self.dip.check_invariants();
-        assert!(self.sum_ns.is_finite() && self.sum_in_flight.is_finite(), "round I1: {} ns", self.sum_ns);
+        assert!(self.sum_ns.is_finite(), "round I1: {} ns", self.sum_ns);
     }
 
     /// Round-trip time without a queue, ns.
@@ -194,8 +205,9 @@ impl<J> Rounds<J> {
     }
 
     /// Whether a dip is under way.
-    pub(super) fn is_dipping(&self) -> bool {
-        self.dip.level().is_some()
+    #[inline]
+    pub(super) const fn is_dipping(&self) -> bool {
+        self.dip.is_under_way()
     }
 }
 

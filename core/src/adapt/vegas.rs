@@ -253,23 +253,27 @@ impl<J: Jitter> Estimator for Vegas<J> {
         if sample.outcome == Outcome::Ignored {
             return self.limit;
         }
-        let estimate = self.estimate;
-        let (target, smoothing) = match &mut self.mode {
-            Mode::Rounds(rounds) => match rounds.observe(sample, estimate) {
-                Verdict::Wait => (None, 1.0),
-                Verdict::Cut(share) => (Some(estimate * share), 1.0),
-                Verdict::Round(round) => (self.settings.judge(&round, estimate), self.settings.smoothing),
-            },
-            Mode::EachSample(each) => (each.learn(&self.settings, sample, estimate), self.settings.smoothing),
-        };
-        if let Some(target) = target {
-            let target = bounds::clamp(target, self.settings.min, self.settings.max);
-            self.estimate = (1.0 - smoothing) * estimate + smoothing * target;
+        let (settings, estimate) = (&self.settings, self.estimate);
+        match &mut self.mode {
+            Mode::Rounds(rounds) => {
+                let next = match rounds.observe(sample, estimate) {
+                    Verdict::Wait => None,
+                    Verdict::Publish => Some(estimate),
+                    Verdict::Cut(share) => Some(settings.bounded(estimate * share)),
+                    Verdict::Round(round) => {
+                        Some(settings.smoothed(estimate, settings.judge(&round, estimate)))
+                    }
+                };
+                if let Some(next) = next {
+                    self.estimate = next;
+                    self.limit = rounds.publish(next);
+                }
+            }
+            Mode::EachSample(each) => {
+                self.estimate = settings.smoothed(estimate, each.learn(settings, sample, estimate));
+                self.limit = num::trunc_i32(self.estimate);
+            }
         }
-        self.limit = match &self.mode {
-            Mode::Rounds(rounds) => rounds.publish(self.estimate),
-            Mode::EachSample(_) => num::trunc_i32(self.estimate),
-        };
         #[cfg(debug_assertions)]
         self.check_invariants();
         self.limit
@@ -285,6 +289,16 @@ impl<J: Jitter> Estimator for Vegas<J> {
 }
 
 impl VegasSettings {
+    /// The next estimate on the way to a target; `None` to stay.
+    fn smoothed(&self, estimate: f64, target: Option<f64>) -> f64 {
+        let Some(target) = target else { return estimate };
+        (1.0 - self.smoothing) * estimate + self.smoothing * self.bounded(target)
+    }
+
+    fn bounded(&self, target: f64) -> f64 {
+        bounds::clamp(target, self.min, self.max)
+    }
+
     /// The new target after a round, `None` to stay.
     fn judge(&self, round: &Round, estimate: f64) -> Option<f64> {
         let queue = num::ceil_i32(round.in_flight * (1.0 - round.no_load_ns / round.mean_ns));

@@ -44,7 +44,7 @@ use core::time::Duration;
 use crate::adapt::bounds;
 use crate::adapt::gradient2::{gradient, judge, state_tolerance};
 use crate::adapt::jitter::{Jitter, Steps, draw};
-use crate::adapt::round::{Learning, RoundSettings, Rounds, Verdict};
+use crate::adapt::round::{Learning, Round, RoundSettings, Rounds};
 use crate::adapt::sample::{Estimator, Outcome, Sample};
 use crate::adapt::scale::Scale;
 use crate::error::{ConfigError, Rules};
@@ -253,19 +253,13 @@ impl<J: Jitter> Estimator for Gradient<J> {
         let (settings, estimate) = (&self.settings, self.estimate);
         match &mut self.mode {
             Mode::Rounds(rounds) => {
-                let next = match rounds.observe(sample, estimate) {
-                    Verdict::Wait => None,
-                    Verdict::Publish => Some(estimate),
-                    Verdict::Cut(share) => Some(settings.bounded(estimate * share)),
-                    Verdict::Round(round) => {
-                        let target = judge(&round, estimate, settings.rtt_tolerance, settings.queue);
-                        let next = settings.smooth_down(estimate, target.unwrap_or(estimate));
-                        Some(settings.bounded(next))
-                    }
+                let judge = |round: &Round| {
+                    let target = judge(round, estimate, settings.rtt_tolerance, settings.queue);
+                    let next = settings.smooth_down(estimate, target.unwrap_or(estimate));
+                    bounds::clamp(next, settings.min, settings.max)
                 };
-                if let Some(next) = next {
-                    self.estimate = next;
-                    self.limit = rounds.publish(next);
+                if let Some((estimate, limit)) = rounds.learn(sample, estimate, judge) {
+                    (self.estimate, self.limit) = (estimate, limit);
                 }
             }
             Mode::EachSample(each) => {
@@ -288,10 +282,6 @@ impl<J: Jitter> Estimator for Gradient<J> {
 }
 
 impl GradientSettings {
-    fn bounded(&self, estimate: f64) -> f64 {
-        bounds::clamp(estimate, self.min, self.max)
-    }
-
     fn smooth_down(&self, estimate: f64, target: f64) -> f64 {
         if target < estimate { estimate * (1.0 - self.smoothing) + target * self.smoothing } else { target }
     }

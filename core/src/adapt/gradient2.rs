@@ -49,7 +49,7 @@ use core::time::Duration;
 
 use crate::adapt::bounds;
 use crate::adapt::jitter::{Jitter, Steps};
-use crate::adapt::round::{Learning, Round, RoundSettings, Rounds, Verdict};
+use crate::adapt::round::{Learning, Round, RoundSettings, Rounds};
 use crate::adapt::sample::{Estimator, Outcome, Sample};
 use crate::adapt::scale::Scale;
 use crate::error::{ConfigError, Rules};
@@ -255,18 +255,12 @@ impl<J: Jitter> Estimator for Gradient2<J> {
         let (settings, estimate) = (&self.settings, self.estimate);
         match &mut self.mode {
             Mode::Rounds(rounds) => {
-                let next = match rounds.observe(sample, estimate) {
-                    Verdict::Wait => None,
-                    Verdict::Publish => Some(estimate),
-                    Verdict::Cut(share) => Some(settings.bounded(estimate * share)),
-                    Verdict::Round(round) => {
-                        let target = judge(&round, estimate, settings.rtt_tolerance, settings.queue);
-                        Some(settings.smoothed(estimate, target))
-                    }
+                let judge = |round: &Round| {
+                    let target = judge(round, estimate, settings.rtt_tolerance, settings.queue);
+                    settings.smoothed(estimate, target)
                 };
-                if let Some(next) = next {
-                    self.estimate = next;
-                    self.limit = rounds.publish(next);
+                if let Some((estimate, limit)) = rounds.learn(sample, estimate, judge) {
+                    (self.estimate, self.limit) = (estimate, limit);
                 }
             }
             Mode::EachSample(each) => {
@@ -292,11 +286,7 @@ impl Gradient2Settings {
     /// The next estimate on the way to a target; `None` to stay.
     fn smoothed(&self, estimate: f64, target: Option<f64>) -> f64 {
         let Some(target) = target else { return estimate };
-        self.bounded(estimate * (1.0 - self.smoothing) + target * self.smoothing)
-    }
-
-    fn bounded(&self, estimate: f64) -> f64 {
-        bounds::clamp(estimate, self.min, self.max)
+        bounds::clamp(estimate * (1.0 - self.smoothing) + target * self.smoothing, self.min, self.max)
     }
 }
 

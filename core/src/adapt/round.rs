@@ -21,6 +21,7 @@
 //!
 //! Work O(1); memory: about two dozen words.
 
+use crate::adapt::bounds;
 use crate::adapt::dip::Dip;
 use crate::adapt::epoch::Epoch;
 use crate::adapt::jitter::Jitter;
@@ -77,7 +78,7 @@ impl RoundSettings {
 
 /// What a sample means for the limit.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Verdict {
+enum Verdict {
     /// Nothing yet: what is published stays.
     Wait,
     /// A dip began or ended: the estimate stays, what is published does not.
@@ -107,6 +108,8 @@ const SLOW_ROUNDS: u32 = 4;
 #[derive(Clone, Debug)]
 pub(super) struct Rounds<J> {
     settings: RoundSettings,
+    /// Least limit.
+    min: u32,
     epoch: Epoch,
     dip: Dip<J>,
     successes: u32,
@@ -121,12 +124,29 @@ impl<J: Jitter> Rounds<J> {
         let RoundSettings { dip_every, dip_samples, dip_to, .. } = settings;
         let dip = Dip::new(dip_every, dip_samples, dip_to, min, initial, jitter);
         let epoch = Epoch::default();
-        Self { settings, epoch, dip, successes: 0, drops: 0, sum_ns: 0.0, sum_in_flight: 0, slow: 0 }
+        Self { settings, min, epoch, dip, successes: 0, drops: 0, sum_ns: 0.0, sum_in_flight: 0, slow: 0 }
     }
 
-    /// Learns from one sample, given the estimate in force (finite, ≥ 1). O(1).
+    /// Learns from one sample, given the estimate in force (finite, ≥ 1): the next estimate and the limit to publish, if
+    /// either may be another. `judge` says where a complete round takes the estimate. O(1).
     #[inline]
-    pub(super) fn observe(&mut self, sample: &Sample, estimate: f64) -> Verdict {
+    pub(super) fn learn(
+        &mut self,
+        sample: &Sample,
+        estimate: f64,
+        judge: impl FnOnce(&Round) -> f64,
+    ) -> Option<(f64, u32)> {
+        let next = match self.observe(sample, estimate) {
+            Verdict::Wait => return None,
+            Verdict::Publish => estimate,
+            Verdict::Cut(share) => bounds::max(f64::from(self.min), estimate * share),
+            Verdict::Round(round) => judge(&round),
+        };
+        Some((next, self.publish(next)))
+    }
+
+    #[inline]
+    fn observe(&mut self, sample: &Sample, estimate: f64) -> Verdict {
         match sample.outcome {
             Outcome::Ignored => Verdict::Wait,
             Outcome::Dropped => self.drop(sample, estimate),
@@ -188,7 +208,7 @@ impl<J: Jitter> Rounds<J> {
 
 impl<J> Rounds<J> {
     /// The limit to publish: the estimate, or the level of a dip under way if that is less.
-    pub(super) fn publish(&self, estimate: f64) -> u32 {
+    fn publish(&self, estimate: f64) -> u32 {
         let standing = num::trunc_i32(estimate);
         self.dip.level().map_or(standing, |level| level.min(standing))
     }

@@ -52,7 +52,7 @@ use core::time::Duration;
 
 use crate::adapt::bounds;
 use crate::adapt::jitter::{Jitter, Steps, draw};
-use crate::adapt::round::{Learning, Round, RoundSettings, Rounds, Verdict};
+use crate::adapt::round::{Learning, Round, RoundSettings, Rounds};
 use crate::adapt::sample::{Estimator, Outcome, Sample};
 use crate::adapt::scale::{Decrease, Scale};
 use crate::error::{ConfigError, Rules};
@@ -256,17 +256,9 @@ impl<J: Jitter> Estimator for Vegas<J> {
         let (settings, estimate) = (&self.settings, self.estimate);
         match &mut self.mode {
             Mode::Rounds(rounds) => {
-                let next = match rounds.observe(sample, estimate) {
-                    Verdict::Wait => None,
-                    Verdict::Publish => Some(estimate),
-                    Verdict::Cut(share) => Some(settings.bounded(estimate * share)),
-                    Verdict::Round(round) => {
-                        Some(settings.smoothed(estimate, settings.judge(&round, estimate)))
-                    }
-                };
-                if let Some(next) = next {
-                    self.estimate = next;
-                    self.limit = rounds.publish(next);
+                let judge = |round: &Round| settings.smoothed(estimate, settings.judge(round, estimate));
+                if let Some((estimate, limit)) = rounds.learn(sample, estimate, judge) {
+                    (self.estimate, self.limit) = (estimate, limit);
                 }
             }
             Mode::EachSample(each) => {
@@ -292,11 +284,7 @@ impl VegasSettings {
     /// The next estimate on the way to a target; `None` to stay.
     fn smoothed(&self, estimate: f64, target: Option<f64>) -> f64 {
         let Some(target) = target else { return estimate };
-        (1.0 - self.smoothing) * estimate + self.smoothing * self.bounded(target)
-    }
-
-    fn bounded(&self, target: f64) -> f64 {
-        bounds::clamp(target, self.min, self.max)
+        (1.0 - self.smoothing) * estimate + self.smoothing * bounds::clamp(target, self.min, self.max)
     }
 
     /// The new target after a round, `None` to stay.

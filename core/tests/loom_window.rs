@@ -1,4 +1,4 @@
-//! `AtomicWindow` under every interleaving of a few threads.
+//! `AtomicWindow` under every interleaving of two threads.
 #![cfg(tollgate_loom)]
 
 use core::time::Duration;
@@ -8,31 +8,101 @@ use loom::thread;
 use tollgate::Timestamp;
 use tollgate::adapt::{AtomicWindow, Collected, Outcome};
 
+/// A request that ends: its time, what was in flight with it, and how it ended.
+type End = (u64, u32, Outcome);
+
+/// The end of a window for every call but those that come after.
+const OVER: Timestamp = Timestamp::from_nanos(10);
+const LATER: Timestamp = Timestamp::from_nanos(30);
+
+/// Two threads end requests, all at an instant at which the window is over: what either was handed.
+fn race(window: &Arc<AtomicWindow>, mine: &'static [End], theirs: &'static [End]) -> Vec<Collected> {
+    let work = |ends: &'static [End]| {
+        let window = Arc::clone(window);
+        move || {
+            let ends = ends.iter();
+            let handed = ends.filter_map(|&(rtt_ns, in_flight, outcome)| {
+                window.record(OVER, Duration::from_nanos(rtt_ns), in_flight, outcome)
+            });
+            handed.collect::<Vec<_>>()
+        }
+    };
+    let other = thread::spawn(work(theirs));
+    let mut handed = work(mine)();
+    handed.extend(other.join().unwrap());
+    handed
+}
+
+fn window(size: u32) -> Arc<AtomicWindow> {
+    Arc::new(AtomicWindow::new(Duration::from_nanos(1), size, 0).unwrap())
+}
+
 /// Successes and their times together, and drops.
-fn sum(collected: Option<Collected>) -> (u32, u64, u32) {
-    collected.map_or((0, 0, 0), |collected| {
-        let time = collected.mean_rtt.as_nanos() * u128::from(collected.successes);
-        (collected.successes, u64::try_from(time).unwrap(), collected.drops)
+fn sum(handed: &[Collected]) -> (u32, u128, u32) {
+    handed.iter().fold((0, 0, 0), |all, one| {
+        let time = one.mean_rtt.as_nanos() * u128::from(one.successes);
+        (all.0 + one.successes, all.1 + time, all.2 + one.drops)
     })
 }
 
 #[test]
 fn every_end_is_in_exactly_one_window_and_its_time_with_it() {
     loom::model(|| {
-        // Each call finds the window over, so all of them try to take it out.
-        let window = Arc::new(AtomicWindow::new(Duration::from_nanos(1), 1, 0).unwrap());
-        let work = |outcomes: [Outcome; 2]| {
-            let window = Arc::clone(&window);
-            move || {
-                outcomes.map(|outcome| {
-                    sum(window.record(Timestamp::from_nanos(10), Duration::from_nanos(6), 1, outcome))
-                })
-            }
-        };
-        let other = thread::spawn(work([Outcome::Success, Outcome::Dropped]));
-        let seen = [work([Outcome::Success; 2])(), other.join().unwrap()].concat();
-        let rest = sum(window.take(Timestamp::from_nanos(30)));
-        let total = seen.iter().fold(rest, |all, one| (all.0 + one.0, all.1 + one.1, all.2 + one.2));
-        assert_eq!(total, (3, 18, 1));
+        let window = window(1);
+        let mine = &[(6, 1, Outcome::Success), (6, 1, Outcome::Success)];
+        let mut handed = race(&window, mine, &[(6, 1, Outcome::Success), (6, 1, Outcome::Dropped)]);
+        handed.extend(window.take(LATER));
+        assert_eq!(sum(&handed), (3, 18, 1));
+    });
+}
+
+#[test]
+fn every_drop_is_in_exactly_one_window() {
+    loom::model(|| {
+        let window = window(1);
+        let mine = &[(6, 1, Outcome::Dropped), (6, 1, Outcome::Dropped)];
+        let mut handed = race(&window, mine, &[(6, 1, Outcome::Dropped)]);
+        handed.extend(window.take(LATER));
+        assert_eq!(sum(&handed), (0, 0, 3));
+    });
+}
+
+#[test]
+fn a_window_is_handed_over_once_and_not_before_it_has_enough() {
+    loom::model(|| {
+        let window = window(2);
+        let ends = &[(6, 1, Outcome::Success), (6, 1, Outcome::Success)];
+        let handed = race(&window, ends, ends);
+        assert!(handed.len() == 1, "{handed:?}");
+        assert!(handed[0].successes >= 2, "{handed:?}");
+    });
+}
+
+/// What is in flight and the shortest time may come a window early or late, so one more request ends afterwards.
+fn extremes(mine: &'static [End], theirs: &'static [End]) -> (u32, u128) {
+    let window = window(1);
+    let mut handed = race(&window, mine, theirs);
+    // A timer finds whatever is there, or nothing, and takes no figure with it that belongs to a later window.
+    handed.extend(window.take(LATER));
+    handed.extend(window.record(LATER, Duration::from_nanos(9), 1, Outcome::Success));
+    handed.extend(window.take(LATER));
+    let most = handed.iter().map(|one| one.in_flight).max().unwrap();
+    let successes = handed.iter().filter(|one| one.successes > 0);
+    (most, successes.map(|one| one.least_rtt.as_nanos()).min().unwrap())
+}
+
+#[test]
+fn the_most_in_flight_and_the_shortest_time_are_in_some_window() {
+    loom::model(|| {
+        let mine = &[(9, 1, Outcome::Success), (7, 3, Outcome::Success)];
+        assert_eq!(extremes(mine, &[(5, 4, Outcome::Success)]), (4, 5));
+    });
+}
+
+#[test]
+fn a_window_of_drops_takes_no_shortest_time_with_it() {
+    loom::model(|| {
+        let mine = &[(1, 1, Outcome::Dropped)];
+        assert_eq!(extremes(mine, &[(5, 4, Outcome::Success)]), (4, 5));
     });
 }

@@ -3,14 +3,13 @@
 //! A machine that is added gets one function that builds it outside [`allocations`] and drives it inside.
 #![cfg(all(feature = "alloc", not(tollgate_loom)))]
 
+#[path = "no_alloc/adapt.rs"]
+mod adapt;
+
 use core::time::Duration;
 
 use allocation_counter::measure;
 use tollgate::Timestamp;
-use tollgate::adapt::{
-    Aimd, AimdSettings, Estimator, Gradient, Gradient2, Gradient2Settings, GradientSettings, Knee,
-    KneeSettings, Outcome, Sample, Vegas, VegasSettings,
-};
 use tollgate::fair::{Drr, Swrr, TenantId};
 use tollgate::gate::{
     Budget, Cancelled, ClassId, CloseMode, CoDel, Completion, Cost, Gate, GateEvent, Job, JobId, Order,
@@ -290,24 +289,4 @@ fn a_gate_does_not_allocate() {
             [cancelled, retried, at_once, removed, counts.passed, counts.completed, counts.total_refused()];
         assert!(seen.iter().all(|&times| times > 50), "{seen:?} {counts:?}");
     }
-}
-
-#[test]
-fn estimators_do_not_allocate() {
-    let mut aimd = Aimd::new(AimdSettings::default()).unwrap();
-    let mut vegas = Vegas::new(VegasSettings::default()).unwrap();
-    let mut gradient2 = Gradient2::new(Gradient2Settings::default()).unwrap();
-    let mut gradient = Gradient::new(GradientSettings::default()).unwrap();
-    let mut knee = Knee::new(KneeSettings::default()).unwrap();
-    let counted = allocations(|number| {
-        knee.on_reject(at(number));
-        let outcome = if number % 40 == 0 { Outcome::Dropped } else { Outcome::Success };
-        let rtt = Duration::from_micros(5_000 + number % 977);
-        let all: [&mut dyn Estimator; 5] = [&mut aimd, &mut vegas, &mut gradient2, &mut gradient, &mut knee];
-        for estimator in all {
-            let in_flight = estimator.limit();
-            estimator.on_sample(&Sample { started: at(number), rtt, in_flight, outcome });
-        }
-    });
-    assert_eq!(counted, 0);
 }

@@ -17,6 +17,7 @@
 mod adapt;
 mod fair;
 mod gate;
+mod limiter;
 mod permit;
 mod rate;
 

@@ -9,7 +9,8 @@ use criterion::Criterion;
 use tollgate::Timestamp;
 use tollgate::adapt::{
     Aimd, AimdSettings, Estimator, Gradient, Gradient2, Gradient2Settings, GradientSettings, Knee,
-    KneeSettings, Outcome, Sample, Vegas, VegasSettings, Window, WindowSettings,
+    KneeSettings, OpenSearchVegas, OpenSearchVegasSettings, Outcome, Sample, Vegas, VegasSettings, Window,
+    WindowSettings,
 };
 use tollgate_benches::{Case, run as contest};
 
@@ -22,6 +23,7 @@ pub(crate) fn run(criterion: &mut Criterion) {
             case("vegas", vegas),
             case("gradient2", || Gradient2::new(Gradient2Settings::default()).expect("lawful")),
             case("gradient", || Gradient::new(GradientSettings::default()).expect("lawful")),
+            case("opensearch", || OpenSearchVegas::new(OpenSearchVegasSettings::default()).expect("lawful")),
             case("window", || Window::<_>::new(WindowSettings::default(), vegas()).expect("lawful")),
         ],
     );

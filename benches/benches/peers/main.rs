@@ -4,8 +4,10 @@ mod atomic_bucket;
 mod drr;
 mod estimators;
 mod gate;
+mod limiter;
 mod permits;
 mod token_bucket;
+mod windowed;
 
 fn main() {
     let mut criterion = tollgate_benches::criterion();
@@ -15,5 +17,7 @@ fn main() {
     drr::run(&mut criterion);
     gate::run(&mut criterion);
     estimators::run(&mut criterion);
+    windowed::run(&mut criterion);
+    limiter::run(&mut criterion);
     criterion.final_summary();
 }

@@ -16,7 +16,8 @@
 //! the one to take the estimator's lock. The others never wait.
 //!
 //! **Exactness.** Every success and every drop is in exactly one window, its time with it. The most in flight and the
-//! shortest time may be those of a request that is counted in the window before or after, if it ended while the window was taken out.
+//! shortest time may be those of a request that is counted in the window before or after, if it ended while the window was
+//! taken out; they are never lost from both.
 //!
 //! **Constants.** With 10 bits a unit is about a microsecond and the longest time 17 s; longer ones count as that. A window is taken
 //! out early when 2¹⁹ requests are in it, so that twice as many would have to end at the same moment to be too many.
@@ -195,12 +196,13 @@ impl AtomicWindow {
     fn take_out(&self, now: Timestamp) -> Option<Collected> {
         let word = self.word.swap(0, Ordering::Relaxed);
         let drops = self.drops.swap(0, Ordering::Relaxed);
-        let in_flight = self.most_in_flight.swap(0, Ordering::Relaxed);
-        let least = self.least.swap(u64::MAX, Ordering::Relaxed);
         let (successes, sum) = (word >> SUM_BITS, word & 1_u64.wrapping_shl(SUM_BITS).wrapping_sub(1));
         if successes == 0 && drops == 0 {
             return None;
         }
+        // What is there of a request that is in no window yet stays, unless this window can tell it.
+        let in_flight = self.most_in_flight.swap(0, Ordering::Relaxed);
+        let least = if successes > 0 { self.least.swap(u64::MAX, Ordering::Relaxed) } else { u64::MAX };
         let mean = sum.checked_div(successes).unwrap_or(0);
         let time = |units: u64| Duration::from_nanos(units.wrapping_shl(self.resolution_bits));
         Some(Collected {

@@ -99,7 +99,18 @@ impl<J: Jitter> Dip<J> {
     }
 
     /// A success ended. True if it belonged to a dip or to the rise after it (and so says nothing about the queue).
+    #[inline]
     pub(super) fn success(&mut self, sample: &Sample, estimate: f64) -> bool {
+        // Most are neither in a dip nor near one.
+        if self.now.is_none() && self.rising == 0 && self.left > 1 {
+            self.left = self.left.saturating_sub(1);
+            return false;
+        }
+        self.around_a_dip(sample, estimate)
+    }
+
+    #[inline(never)]
+    fn around_a_dip(&mut self, sample: &Sample, estimate: f64) -> bool {
         let Some(dip) = &mut self.now else {
             self.left = self.left.saturating_sub(1);
             if self.left == 0 && self.no_load_ns.is_some() {
@@ -162,6 +173,12 @@ impl<J: Jitter> Dip<J> {
 impl<J> Dip<J> {
     pub(super) const fn jitter(&self) -> &J {
         &self.jitter
+    }
+
+    /// Whether a dip is under way.
+    #[inline]
+    pub(super) const fn is_under_way(&self) -> bool {
+        self.now.is_some()
     }
 
     /// The limit to publish while a dip is under way.

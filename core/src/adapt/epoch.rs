@@ -37,6 +37,7 @@ pub(super) struct Epoch {
 
 impl Epoch {
     /// A success ended.
+    #[inline]
     pub(super) fn success(&mut self, rtt: Duration) {
         self.finished = self.finished.saturating_add(1);
         let rtt_ns = num::to_f64(num::nanos(rtt));

@@ -44,7 +44,7 @@ use core::time::Duration;
 use crate::adapt::bounds;
 use crate::adapt::gradient2::{gradient, judge, state_tolerance};
 use crate::adapt::jitter::{Jitter, Steps, draw};
-use crate::adapt::round::{Learning, RoundSettings, Rounds, Verdict};
+use crate::adapt::round::{Learning, Round, RoundSettings, Rounds};
 use crate::adapt::sample::{Estimator, Outcome, Sample};
 use crate::adapt::scale::Scale;
 use crate::error::{ConfigError, Rules};
@@ -299,26 +299,23 @@ impl<J: Jitter> Estimator for Gradient<J> {
         if sample.outcome == Outcome::Ignored {
             return self.limit;
         }
-        let settings = self.settings;
-        let estimate = self.estimate;
-        self.limit = match &mut self.mode {
+        let (settings, estimate) = (&self.settings, self.estimate);
+        match &mut self.mode {
             Mode::Rounds(rounds) => {
-                let target = match rounds.observe(sample, estimate) {
-                    Verdict::Wait => estimate,
-                    Verdict::Cut(share) => estimate * share,
-                    Verdict::Round(round) => {
-                        let target = judge(&round, estimate, settings.rtt_tolerance, settings.queue);
-                        settings.smooth_down(estimate, target.unwrap_or(estimate))
-                    }
+                let judge = |round: &Round| {
+                    let target = judge(round, estimate, settings.rtt_tolerance, settings.queue);
+                    let next = settings.smooth_down(estimate, target.unwrap_or(estimate));
+                    bounds::clamp(next, settings.min, settings.max)
                 };
-                self.estimate = bounds::clamp(target, settings.min, settings.max);
-                rounds.publish(self.estimate)
+                if let Some((estimate, limit)) = rounds.learn(sample, estimate, judge) {
+                    (self.estimate, self.limit) = (estimate, limit);
+                }
             }
             Mode::EachSample(each) => {
-                self.estimate = each.learn(&settings, sample, estimate);
-                num::trunc_i32(self.estimate)
+                self.estimate = each.learn(settings, sample, estimate);
+                self.limit = num::trunc_i32(self.estimate);
             }
-        };
+        }
         #[cfg(debug_assertions)]
         self.check_invariants();
         self.limit

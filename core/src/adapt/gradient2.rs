@@ -49,7 +49,7 @@ use core::time::Duration;
 
 use crate::adapt::bounds;
 use crate::adapt::jitter::{Jitter, Steps};
-use crate::adapt::round::{Learning, Round, RoundSettings, Rounds, Verdict};
+use crate::adapt::round::{Learning, Round, RoundSettings, Rounds};
 use crate::adapt::sample::{Estimator, Outcome, Sample};
 use crate::adapt::scale::Scale;
 use crate::error::{ConfigError, Rules};
@@ -303,21 +303,22 @@ impl<J: Jitter> Estimator for Gradient2<J> {
         if sample.outcome == Outcome::Ignored {
             return self.limit;
         }
-        let Gradient2Settings { min, max, smoothing, rtt_tolerance, queue, .. } = self.settings;
-        let estimate = self.estimate;
-        let (target, smoothing) = match &mut self.mode {
-            Mode::Rounds(rounds) => match rounds.observe(sample, estimate) {
-                Verdict::Wait => (None, 1.0),
-                Verdict::Cut(share) => (Some(estimate * share), 1.0),
-                Verdict::Round(round) => (judge(&round, estimate, rtt_tolerance, queue), smoothing),
-            },
-            Mode::EachSample(each) => (each.learn(&self.settings, sample, estimate), smoothing),
-        };
-        if let Some(target) = target {
-            let next = estimate * (1.0 - smoothing) + target * smoothing;
-            self.estimate = bounds::clamp(next, min, max);
+        let (settings, estimate) = (&self.settings, self.estimate);
+        match &mut self.mode {
+            Mode::Rounds(rounds) => {
+                let judge = |round: &Round| {
+                    let target = judge(round, estimate, settings.rtt_tolerance, settings.queue);
+                    settings.smoothed(estimate, target)
+                };
+                if let Some((estimate, limit)) = rounds.learn(sample, estimate, judge) {
+                    (self.estimate, self.limit) = (estimate, limit);
+                }
+            }
+            Mode::EachSample(each) => {
+                self.estimate = settings.smoothed(estimate, each.learn(settings, sample, estimate));
+                self.limit = num::trunc_i32(self.estimate);
+            }
         }
-        self.limit = self.mode.publish(self.estimate);
         #[cfg(debug_assertions)]
         self.check_invariants();
         self.limit
@@ -329,6 +330,14 @@ impl<J: Jitter> Estimator for Gradient2<J> {
 
     fn no_load_rtt(&self) -> Option<Duration> {
         Self::no_load_rtt(self)
+    }
+}
+
+impl Gradient2Settings {
+    /// The next estimate on the way to a target; `None` to stay.
+    fn smoothed(&self, estimate: f64, target: Option<f64>) -> f64 {
+        let Some(target) = target else { return estimate };
+        bounds::clamp(estimate * (1.0 - self.smoothing) + target * self.smoothing, self.min, self.max)
     }
 }
 

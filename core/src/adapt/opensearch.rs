@@ -69,14 +69,16 @@ impl Logarithm {
     /// ```
     #[must_use]
     pub const fn of(self, limit: u32) -> u32 {
-        match (self, limit.checked_ilog10()) {
-            (Self::Ceil, None) => 0,
-            (Self::Ceil, Some(log)) => {
-                let exact = matches!(10_u32.checked_pow(log), Some(power) if power == limit);
-                if exact { log } else { log.saturating_add(1) }
-            }
-            (Self::FloorAtLeastOne, Some(log)) if log > 1 => log,
-            (Self::FloorAtLeastOne, _) => 1,
+        match self {
+            // ⌈log n⌉ is one more than ⌊log (n − 1)⌋.
+            Self::Ceil => match limit.saturating_sub(1).checked_ilog10() {
+                Some(log) => log.saturating_add(1),
+                None => 0,
+            },
+            Self::FloorAtLeastOne => match limit.checked_ilog10() {
+                Some(log) if log > 1 => log,
+                _ => 1,
+            },
         }
     }
 }
@@ -142,7 +144,7 @@ pub struct OpenSearchVegas<J = Steps> {
     settings: OpenSearchVegasSettings,
     jitter: J,
     factor: f64,
-    estimate: f64,
+    limit: u32,
     count: u64,
     /// 0 for none.
     no_load_ns: u64,
@@ -168,8 +170,8 @@ impl<J: Jitter> OpenSearchVegas<J> {
     pub fn with_jitter(settings: OpenSearchVegasSettings, mut jitter: J) -> Result<Self, ConfigError> {
         settings.check()?;
         let factor = draw(&mut jitter);
-        let estimate = f64::from(settings.initial);
-        Ok(Self { settings, jitter, factor, estimate, count: 0, no_load_ns: 0, rising: 0, falling: 0 })
+        let limit = settings.initial;
+        Ok(Self { settings, jitter, factor, limit, count: 0, no_load_ns: 0, rising: 0, falling: 0 })
     }
 }
 
@@ -191,21 +193,21 @@ impl OpenSearchVegasSettings {
 }
 
 impl<J> OpenSearchVegas<J> {
-    /// Changes the settings; the baseline, the streaks and, within the new bounds, the estimate are kept. O(1).
+    /// Changes the settings; the baseline, the streaks and, within the new bounds, the limit are kept. O(1).
     ///
     /// # Errors
     /// As [`new`](OpenSearchVegas::new); nothing is changed.
     pub fn reconfigure(&mut self, settings: OpenSearchVegasSettings) -> Result<(), ConfigError> {
         settings.check()?;
         self.settings = settings;
-        self.estimate = bounds::clamp(self.estimate, settings.min, settings.max);
+        self.limit = self.limit.max(settings.min).min(settings.max);
         Ok(())
     }
 
-    /// The limit before truncation to whole permits.
+    /// The limit, which is a whole number before it is published, too.
     #[must_use]
-    pub const fn estimate(&self) -> f64 {
-        self.estimate
+    pub fn estimate(&self) -> f64 {
+        f64::from(self.limit)
     }
 
     /// The round-trip time without a queue, as far as known.
@@ -220,28 +222,24 @@ impl<J> OpenSearchVegas<J> {
         (self.rising, self.falling)
     }
 
-    /// Where a queue of this many requests takes the estimate; `None` to stay.
-    fn judge(&mut self, queue: i32) -> Option<f64> {
+    /// Where a queue of this many requests, not yet rounded up, takes the limit.
+    fn judge(&mut self, queue: f64) -> u32 {
         let OpenSearchVegasSettings { updrift_factor, increase_barrier, decrease_barrier, logarithm, .. } =
             self.settings;
-        let log = i64::from(logarithm.of(num::trunc_i32(self.estimate)));
-        let scaled = log.saturating_mul(i64::from(updrift_factor));
-        let (alpha, beta, theta) = (scaled.saturating_mul(3), scaled.saturating_mul(6), scaled);
-        let (queue, step) = (i64::from(queue), f64::from(logarithm.of(num::trunc_i32(self.estimate))));
-        if queue <= theta || queue < alpha {
-            self.falling = 0;
-            confirmed(&mut self.rising, increase_barrier).then(|| {
-                // More than can be published is as good as all of it.
-                let big = f64::from(i32::try_from(beta).unwrap_or(i32::MAX));
-                self.estimate + if queue <= theta { big } else { step }
-            })
-        } else if queue > beta {
-            self.rising = 0;
-            confirmed(&mut self.falling, decrease_barrier).then_some(self.estimate - step)
-        } else {
-            self.end_streaks();
-            None
-        }
+        // More than can be published is as good as all of it.
+        let log = logarithm.of(self.limit);
+        let theta = log.saturating_mul(updrift_factor);
+        let (alpha, beta) = (theta.saturating_mul(3), theta.saturating_mul(6));
+        // ⌈q⌉ ≤ n is q ≤ n, and ⌈q⌉ < n is q ≤ n − 1.
+        let none = queue <= f64::from(theta);
+        let rises = none || queue <= f64::from(alpha) - 1.0;
+        let falls = !rises && queue > f64::from(beta);
+        let step = if none { beta } else { log };
+        let risen = confirmed(&mut self.rising, rises, increase_barrier);
+        let fallen = confirmed(&mut self.falling, falls, decrease_barrier);
+        let up = if risen { step } else { 0 };
+        let down = if fallen { log } else { 0 };
+        self.limit.saturating_add(up).saturating_sub(down)
     }
 
     const fn end_streaks(&mut self) {
@@ -250,62 +248,57 @@ impl<J> OpenSearchVegas<J> {
 }
 
 impl<J: Jitter> OpenSearchVegas<J> {
-    /// The new target, `None` to stay.
-    fn learn(&mut self, sample: &Sample) -> Option<f64> {
+    /// The new target.
+    fn learn(&mut self, sample: &Sample) -> u32 {
         let rtt_ns = num::nanos(sample.rtt);
         if rtt_ns == 0 {
-            return None;
+            return self.limit;
         }
-        let in_flight = f64::from(num::as_i32(sample.in_flight));
+        let (limit, in_flight) = (f64::from(self.limit), f64::from(num::as_i32(sample.in_flight)));
         self.count = self.count.saturating_add(1);
-        if self.factor * self.settings.probe_multiplier * self.estimate <= num::to_f64(self.count) {
+        if self.factor * self.settings.probe_multiplier * limit <= num::to_f64(self.count) {
             self.factor = draw(&mut self.jitter);
             self.count = 0;
-            if in_flight <= self.estimate * self.settings.baseline_reset_load_threshold {
+            if in_flight <= limit * self.settings.baseline_reset_load_threshold {
                 self.no_load_ns = rtt_ns;
             }
-            return None;
+            return self.limit;
         }
         if self.no_load_ns == 0 || rtt_ns < self.no_load_ns {
             self.no_load_ns = rtt_ns;
-            return None;
+            return self.limit;
         }
         if sample.outcome == Outcome::Dropped {
             self.end_streaks();
-            let log = self.settings.logarithm.of(num::trunc_i32(self.estimate));
-            return Some(self.estimate - f64::from(log));
+            return self.limit.saturating_sub(self.settings.logarithm.of(self.limit));
         }
-        if in_flight * (f64::from(self.settings.updrift_factor) + 1.0) < self.estimate {
+        if in_flight * (f64::from(self.settings.updrift_factor) + 1.0) < limit {
             self.end_streaks();
-            return None;
+            return self.limit;
         }
         let ratio = num::to_f64(self.no_load_ns) / num::to_f64(rtt_ns);
-        self.judge(num::ceil_i32(self.estimate * (1.0 - ratio)))
+        self.judge(limit * (1.0 - ratio))
     }
 }
 
-/// One more in a row: whether that is enough, which starts a new row.
-const fn confirmed(streak: &mut u32, barrier: u32) -> bool {
-    *streak = streak.saturating_add(1);
-    if *streak < barrier {
-        return false;
-    }
-    *streak = 0;
-    true
+/// One more in a row, or the end of the row: whether it is long enough, which starts a new one.
+const fn confirmed(streak: &mut u32, goes_on: bool, barrier: u32) -> bool {
+    let length = if goes_on { streak.saturating_add(1) } else { 0 };
+    let enough = length >= barrier;
+    *streak = if enough { 0 } else { length };
+    enough
 }
 
 impl<J: Jitter> Estimator for OpenSearchVegas<J> {
     fn on_sample(&mut self, sample: &Sample) -> u32 {
-        if sample.outcome != Outcome::Ignored
-            && let Some(target) = self.learn(sample)
-        {
-            self.estimate = bounds::clamp(target, self.settings.min, self.settings.max);
+        if sample.outcome != Outcome::Ignored {
+            self.limit = self.learn(sample).min(self.settings.max).max(self.settings.min);
         }
         self.limit()
     }
 
     fn limit(&self) -> u32 {
-        num::trunc_i32(self.estimate)
+        self.limit
     }
 
     fn no_load_rtt(&self) -> Option<Duration> {

@@ -21,6 +21,7 @@
 //!
 //! Work O(1); memory: about two dozen words.
 
+use crate::adapt::bounds;
 use crate::adapt::dip::Dip;
 use crate::adapt::epoch::Epoch;
 use crate::adapt::jitter::Jitter;
@@ -77,9 +78,11 @@ impl RoundSettings {
 
 /// What a sample means for the limit.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Verdict {
-    /// Nothing yet.
+enum Verdict {
+    /// Nothing yet: what is published stays.
     Wait,
+    /// A dip began or ended: the estimate stays, what is published does not.
+    Publish,
     /// Take this share of the limit.
     Cut(f64),
     /// A round is complete.
@@ -105,12 +108,14 @@ const SLOW_ROUNDS: u32 = 4;
 #[derive(Clone, Debug)]
 pub(super) struct Rounds<J> {
     settings: RoundSettings,
+    /// Least limit.
+    min: u32,
     epoch: Epoch,
     dip: Dip<J>,
     successes: u32,
     drops: u32,
     sum_ns: f64,
-    sum_in_flight: f64,
+    sum_in_flight: u64,
     slow: u32,
 }
 
@@ -119,47 +124,73 @@ impl<J: Jitter> Rounds<J> {
         let RoundSettings { dip_every, dip_samples, dip_to, .. } = settings;
         let dip = Dip::new(dip_every, dip_samples, dip_to, min, initial, jitter);
         let epoch = Epoch::default();
-        Self { settings, epoch, dip, successes: 0, drops: 0, sum_ns: 0.0, sum_in_flight: 0.0, slow: 0 }
+        Self { settings, min, epoch, dip, successes: 0, drops: 0, sum_ns: 0.0, sum_in_flight: 0, slow: 0 }
     }
 
     /// Changes the settings and the least limit; what was learnt is kept.
     pub(super) fn reconfigure(&mut self, settings: RoundSettings, min: u32) {
         let RoundSettings { dip_every, dip_samples, dip_to, .. } = settings;
         self.dip.reconfigure(dip_every, dip_samples, dip_to, min);
-        self.settings = settings;
+        (self.settings, self.min) = (settings, min);
     }
 
-    /// Learns from one sample, given the estimate in force (finite, ≥ 1). O(1).
-    pub(super) fn observe(&mut self, sample: &Sample, estimate: f64) -> Verdict {
+    /// Learns from one sample, given the estimate in force (finite, ≥ 1): the next estimate and the limit to publish, if
+    /// either may be another. `judge` says where a complete round takes the estimate. O(1).
+    #[inline]
+    pub(super) fn learn(
+        &mut self,
+        sample: &Sample,
+        estimate: f64,
+        judge: impl FnOnce(&Round) -> f64,
+    ) -> Option<(f64, u32)> {
+        let next = match self.observe(sample, estimate) {
+            Verdict::Wait => return None,
+            Verdict::Publish => estimate,
+            Verdict::Cut(share) => bounds::max(f64::from(self.min), estimate * share),
+            Verdict::Round(round) => judge(&round),
+        };
+        Some((next, self.publish(next)))
+    }
+
+    #[inline]
+    fn observe(&mut self, sample: &Sample, estimate: f64) -> Verdict {
         match sample.outcome {
             Outcome::Ignored => Verdict::Wait,
-            Outcome::Dropped => {
-                self.drops = self.drops.saturating_add(1);
-                match self.epoch.drop(sample, num::trunc_i32(estimate), self.settings.samples) {
-                    Some(depth) => Verdict::Cut(1.0 - (1.0 - self.settings.drop_ratio) * depth),
-                    None => Verdict::Wait,
-                }
-            }
+            Outcome::Dropped => self.drop(sample, estimate),
             Outcome::Success => self.success(sample, estimate),
         }
     }
 
+    #[inline]
     fn success(&mut self, sample: &Sample, estimate: f64) -> Verdict {
         self.epoch.success(sample.rtt);
-        if self.dip.success(sample, estimate) {
-            return Verdict::Wait;
+        let dipping = self.is_dipping();
+        let apart = self.dip.success(sample, estimate);
+        let nothing = if dipping == self.is_dipping() { Verdict::Wait } else { Verdict::Publish };
+        if apart {
+            return nothing;
         }
         self.successes = self.successes.saturating_add(1);
         self.sum_ns += num::to_f64(num::nanos(sample.rtt));
-        self.sum_in_flight += f64::from(sample.in_flight);
-        let wanted = self.settings.samples.max(num::trunc_i32(estimate));
-        if self.successes < wanted {
-            Verdict::Wait
+        self.sum_in_flight = self.sum_in_flight.saturating_add(sample.in_flight.into());
+        // Below `samples`, or the whole part of the estimate, which need not be taken for that.
+        if self.successes < self.settings.samples || f64::from(self.successes) + 1.0 <= estimate {
+            nothing
         } else {
             Verdict::Round(self.close(estimate, sample.in_flight))
         }
     }
 
+    #[inline(never)]
+    fn drop(&mut self, sample: &Sample, estimate: f64) -> Verdict {
+        self.drops = self.drops.saturating_add(1);
+        match self.epoch.drop(sample, num::trunc_i32(estimate), self.settings.samples) {
+            Some(depth) => Verdict::Cut(1.0 - (1.0 - self.settings.drop_ratio) * depth),
+            None => Verdict::Wait,
+        }
+    }
+
+    #[inline(never)]
     fn close(&mut self, estimate: f64, in_flight: u32) -> Round {
         let count = f64::from(self.successes.max(1));
         let mean_ns = self.sum_ns / count;
@@ -168,7 +199,7 @@ impl<J: Jitter> Rounds<J> {
         let round = Round {
             mean_ns: mean_ns.max(1.0),
             no_load_ns,
-            in_flight: (self.sum_in_flight / count).min(estimate),
+            in_flight: (num::to_f64(self.sum_in_flight) / count).min(estimate),
             may_raise: f64::from(in_flight) * 2.0 >= estimate && self.drops <= self.successes,
         };
         self.slow = if round.mean_ns >= 2.0 * no_load_ns { self.slow.saturating_add(1) } else { 0 };
@@ -177,7 +208,7 @@ impl<J: Jitter> Rounds<J> {
             self.dip.request();
         }
         (self.successes, self.drops) = (0, 0);
-        (self.sum_ns, self.sum_in_flight) = (0.0, 0.0);
+        (self.sum_ns, self.sum_in_flight) = (0.0, 0);
         round
     }
 }
@@ -189,10 +220,10 @@ impl<J> Rounds<J> {
         self.dip.level().map_or(standing, |level| level.min(standing))
     }
 
-    /// Asserts the invariants of the dip, and that the sums are finite.
+    /// Asserts the invariants of the dip, and that the sum is finite.
     pub(super) fn check_invariants(&self) {
         self.dip.check_invariants();
-        assert!(self.sum_ns.is_finite() && self.sum_in_flight.is_finite(), "round I1: {} ns", self.sum_ns);
+        assert!(self.sum_ns.is_finite(), "round I1: {} ns", self.sum_ns);
     }
 
     /// Round-trip time without a queue, ns.
@@ -205,8 +236,9 @@ impl<J> Rounds<J> {
     }
 
     /// Whether a dip is under way.
-    pub(super) fn is_dipping(&self) -> bool {
-        self.dip.level().is_some()
+    #[inline]
+    pub(super) const fn is_dipping(&self) -> bool {
+        self.dip.is_under_way()
     }
 }
 

@@ -52,7 +52,7 @@ use core::time::Duration;
 
 use crate::adapt::bounds;
 use crate::adapt::jitter::{Jitter, Steps, draw};
-use crate::adapt::round::{Learning, Round, RoundSettings, Rounds, Verdict};
+use crate::adapt::round::{Learning, Round, RoundSettings, Rounds};
 use crate::adapt::sample::{Estimator, Outcome, Sample};
 use crate::adapt::scale::{Decrease, Scale};
 use crate::error::{ConfigError, Rules};
@@ -302,20 +302,19 @@ impl<J: Jitter> Estimator for Vegas<J> {
         if sample.outcome == Outcome::Ignored {
             return self.limit;
         }
-        let estimate = self.estimate;
-        let (target, smoothing) = match &mut self.mode {
-            Mode::Rounds(rounds) => match rounds.observe(sample, estimate) {
-                Verdict::Wait => (None, 1.0),
-                Verdict::Cut(share) => (Some(estimate * share), 1.0),
-                Verdict::Round(round) => (self.settings.judge(&round, estimate), self.settings.smoothing),
-            },
-            Mode::EachSample(each) => (each.learn(&self.settings, sample, estimate), self.settings.smoothing),
-        };
-        if let Some(target) = target {
-            let target = bounds::clamp(target, self.settings.min, self.settings.max);
-            self.estimate = (1.0 - smoothing) * estimate + smoothing * target;
+        let (settings, estimate) = (&self.settings, self.estimate);
+        match &mut self.mode {
+            Mode::Rounds(rounds) => {
+                let judge = |round: &Round| settings.smoothed(estimate, settings.judge(round, estimate));
+                if let Some((estimate, limit)) = rounds.learn(sample, estimate, judge) {
+                    (self.estimate, self.limit) = (estimate, limit);
+                }
+            }
+            Mode::EachSample(each) => {
+                self.estimate = settings.smoothed(estimate, each.learn(settings, sample, estimate));
+                self.limit = num::trunc_i32(self.estimate);
+            }
         }
-        self.limit = self.mode.publish(self.estimate);
         #[cfg(debug_assertions)]
         self.check_invariants();
         self.limit
@@ -331,6 +330,12 @@ impl<J: Jitter> Estimator for Vegas<J> {
 }
 
 impl VegasSettings {
+    /// The next estimate on the way to a target; `None` to stay.
+    fn smoothed(&self, estimate: f64, target: Option<f64>) -> f64 {
+        let Some(target) = target else { return estimate };
+        (1.0 - self.smoothing) * estimate + self.smoothing * bounds::clamp(target, self.min, self.max)
+    }
+
     /// The new target after a round, `None` to stay.
     fn judge(&self, round: &Round, estimate: f64) -> Option<f64> {
         let queue = num::ceil_i32(round.in_flight * (1.0 - round.no_load_ns / round.mean_ns));

@@ -74,7 +74,7 @@ pub(crate) struct Score {
     pub(crate) plan: Vec<PathBuf>,
     /// Estimators, in the order of the tables [default: all].
     ///
-    /// vegas, gradient2, gradient, aimd, aimd+deadline; each of the references as NAME-netflix; windowed-vegas and
+    /// knee, vegas, gradient2, gradient, aimd, aimd+deadline; each of the references as NAME-netflix; windowed-vegas and
     /// windowed-gradient2, which are references too; fixed-N; none.
     #[arg(long, value_delimiter = ',', value_name = "NAMES")]
     pub(crate) estimators: Vec<String>,
@@ -87,7 +87,11 @@ pub(crate) struct Score {
     /// Do not read or keep oracles in target/score-oracles.
     #[arg(long)]
     pub(crate) no_cache: bool,
-    /// Print only the totals and what failed.
+    /// Writes the snapshot of each plan and its ranges of knee: the bars where they hold, else what was measured, with a
+    /// comment that says so. Of the plans' own seeds in full length only.
+    #[arg(long, conflicts_with_all = ["quick", "seeds"])]
+    pub(crate) accept: bool,
+    /// Print only the totals, the bars that do not hold, and what failed.
     #[arg(long)]
     pub(crate) totals: bool,
     /// Write {plan, estimator, goodput_ratio, p99_ratio, wrongful_refusals, recovery_ms} of each, as an array.

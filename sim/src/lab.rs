@@ -33,6 +33,7 @@ mod law;
 pub mod limiter;
 pub mod oracle;
 pub mod plan;
+mod recorded;
 mod requests;
 pub mod roster;
 mod server;

@@ -2,11 +2,8 @@
 #![forbid(unsafe_code)]
 #![warn(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-mod bench;
 mod cli;
-mod run;
-#[path = "command/score.rs"]
-mod score;
+mod command;
 
 use core::time::Duration;
 use std::fs;
@@ -17,11 +14,10 @@ use std::process::ExitCode;
 use anyhow::Context;
 use clap::Parser;
 use indicatif::{ProgressBar, ProgressStyle};
-use tollgate_sim::compare::compare;
-use tollgate_sim::report::{Summary, chart, table, text};
 use tollgate_sim::{LabError, PlanError, SimError};
 
-use crate::cli::{Cli, Command, Compare};
+use crate::cli::{Cli, Command};
+use crate::command::{bench, compare, run, score};
 
 /// A shorter run shows no progress.
 const WORTH_A_BAR: Duration = Duration::from_millis(500);
@@ -29,7 +25,7 @@ const WORTH_A_BAR: Duration = Duration::from_millis(500);
 fn main() -> ExitCode {
     let done = |()| ExitCode::SUCCESS;
     let result = match Cli::parse().command {
-        Command::Compare(asked) => run_compare(&asked).map(done),
+        Command::Compare(asked) => compare::run(&asked).map(done),
         Command::Run(asked) => run::run(&asked),
         Command::Bench(asked) => bench::run(&asked).map(done),
         Command::Score(asked) => score::run(&asked).map(done),
@@ -43,37 +39,6 @@ fn main() -> ExitCode {
             ExitCode::from(if input { 2 } else { 1 })
         }
     }
-}
-
-fn run_compare(asked: &Compare) -> anyhow::Result<()> {
-    let kinds = asked.kinds();
-    let scenario = asked.setup()?.resolve()?;
-    let bar = progress_bar("{bar:40} {pos} of about {len} runs, {elapsed}");
-    let comparison = compare(&scenario, &kinds, |done, expected| {
-        if bar.elapsed() >= WORTH_A_BAR {
-            bar.set_length(expected);
-            bar.set_position(done);
-        }
-    });
-    bar.finish_and_clear();
-    let (comparison, summary) = (comparison?, Summary::new(&scenario));
-    print(&format!("{summary}\n\n{}\n", table::render(&comparison)))?;
-    let output = &asked.output;
-    if let Some(path) = &output.csv {
-        let mut bytes = Vec::new();
-        text::csv(&comparison, &mut bytes)?;
-        save(path, &bytes)?;
-    }
-    if let Some(path) = &output.json {
-        let mut bytes = Vec::new();
-        text::json(&summary, &comparison, &mut bytes)?;
-        bytes.push(b'\n');
-        save(path, &bytes)?;
-    }
-    if let Some(path) = &output.svg {
-        save(path, chart::svg(&summary, &comparison)?.as_bytes())?;
-    }
-    Ok(())
 }
 
 /// On the terminal of whoever waits, and nowhere else.

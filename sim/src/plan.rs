@@ -37,6 +37,7 @@ use tollgate::gate::Settings;
 use tollgate::rate::Quota;
 
 use crate::arrivals::Law;
+use crate::plan_file;
 use crate::trace::Trace;
 
 pub use self::error::PlanError;
@@ -269,9 +270,7 @@ impl Plan {
     /// # Errors
     /// [`PlanError`], with the place of the first mistake.
     pub fn open(path: &Path) -> Result<Self, PlanError> {
-        let content = std::fs::read_to_string(path)
-            .map_err(|source| PlanError::Io { file: path.display().to_string(), source })?;
-        Self::parse(path, &content)
+        Self::parse(path, &plan_file::read(path)?)
     }
 
     /// Understands a plan's text as that of the file `path`, beside which its trace is.
@@ -279,7 +278,7 @@ impl Plan {
     /// # Errors
     /// [`PlanError`], with the place of the first mistake.
     pub fn parse(path: &Path, content: &str) -> Result<Self, PlanError> {
-        resolve::plan(path, content)
+        Ok(resolve::plan(path, content)?)
     }
 
     /// The snapshot's file.

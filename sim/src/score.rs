@@ -15,14 +15,15 @@
 //! **Threads.** The work is split by plan and seed. Who does which piece depends on the machine, what comes of it does
 //! not: results are put in their places.
 
+pub mod bars;
 mod figures;
+pub mod snapshot;
 pub mod table;
 pub mod text;
 
 use core::fmt;
 use core::num::NonZero;
 use core::sync::atomic::{AtomicUsize, Ordering};
-use core::time::Duration;
 use std::thread;
 
 use crate::lab::cache::Cache;
@@ -30,14 +31,10 @@ use crate::lab::engine::{self, Outcomes};
 use crate::lab::limiter::Seat;
 use crate::lab::oracle::Oracle;
 use crate::lab::plan::{Figure, Plan};
+pub use crate::lab::plan::{GOOD, QUICK};
 use crate::lab::{Broken, LabError, Requests, curve::Curve, oracle, roster};
 
 pub use self::figures::Figures;
-
-/// A goodput ratio that meets a plan.
-pub const GOOD: f64 = 0.95;
-/// A p99 ratio that meets a plan.
-pub const QUICK: f64 = 1.5;
 
 /// Which seeds of a plan are run.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -109,7 +106,7 @@ pub struct Failure {
 }
 
 /// A range that was missed, or a rule that was broken.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Fault {
     /// A figure outside its range.
     Range {
@@ -129,14 +126,17 @@ pub enum Fault {
         /// Which.
         broken: Broken,
     },
+    /// The snapshot.
+    Snapshot(snapshot::Difference),
 }
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { plan, estimator, what } = self;
-        match *what {
-            Fault::Rule { seed, broken } => write!(f, "{plan}, {estimator}, seed {seed}: {broken}"),
-            Fault::Range { figure, found, min, max } => {
+        match what {
+            Fault::Snapshot(difference) => write!(f, "{plan}, {estimator}: {difference}"),
+            &Fault::Rule { seed, broken } => write!(f, "{plan}, {estimator}, seed {seed}: {broken}"),
+            &Fault::Range { figure, found, min, max } => {
                 write!(f, "{plan}, {estimator}: {} is ", figure.name())?;
                 match found {
                     Some(found) => write!(f, "{found:.4}")?,
@@ -180,6 +180,10 @@ pub struct PlanScore {
     pub tuned: bool,
     /// Seeds that were run.
     pub seeds: usize,
+    /// What `knee` is to reach.
+    pub bars: Vec<(Figure, f64)>,
+    /// What `knee` did under the first of the plan's seeds.
+    pub snapshot: Option<String>,
     /// The oracle of the first seed.
     pub oracle: Option<Oracle>,
     /// In the order in which the estimators were asked for.
@@ -202,6 +206,8 @@ struct Piece {
     oracle: Result<Oracle, Broken>,
     /// Of each estimator.
     runs: Vec<(Figures, Option<Broken>, u64)>,
+    /// What `knee` did, under the first of the plan's seeds.
+    snapshot: Option<String>,
 }
 
 /// Scores `asked` on `plans`. `progress` is told how many pieces are done and how many there are, from any thread.
@@ -222,7 +228,7 @@ pub fn score(
     }
     let seeds: Vec<Vec<u64>> = plans.iter().map(|plan| asked.seeds.of(plan)).collect();
     // The longest first, so that no thread is left alone with one.
-    jobs.sort_by_key(|&(plan, place, _)| (core::cmp::Reverse(plans[plan].expected_requests()), plan, place));
+    jobs.sort_by_key(|&(plan, place, _)| (core::cmp::Reverse(plans[plan].expected_attempts()), plan, place));
     // ORDERING: each piece is handed out once, whatever the order; what comes of it reaches this thread by joining.
     let (next, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let work = || {
@@ -257,7 +263,7 @@ pub fn score(
 fn piece(plan: &Plan, place: usize, seed: u64, asked: &Asked) -> Result<Piece, LabError> {
     let requests = Requests::draw(plan, seed);
     let oracle = asked.cache.oracle(plan, seed, &requests);
-    let mut runs = Vec::new();
+    let (mut runs, mut snapshot) = (Vec::new(), None);
     if let Ok(oracle) = &oracle {
         for name in &asked.estimators {
             let outcomes = run(plan, seed, &requests, name, None)?;
@@ -266,23 +272,25 @@ fn piece(plan: &Plan, place: usize, seed: u64, asked: &Asked) -> Result<Piece, L
             if place == 0 && broken.is_none() && run(plan, seed, &requests, name, None)? != outcomes {
                 broken = Some(Broken::NotTheSame);
             }
+            if snapshot::is_of(plan, name, seed) {
+                snapshot = Some(snapshot::text(plan, seed, &outcomes.tally));
+            }
             let figures = Figures::of(plan, &outcomes.tally, oracle);
             runs.push((figures, broken, outcomes.tally.events));
         }
     }
-    Ok(Piece { oracle, runs })
+    Ok(Piece { oracle, runs, snapshot })
 }
 
-fn run(
+pub(crate) fn run(
     plan: &Plan,
     seed: u64,
     requests: &Requests,
     name: &str,
     curve: Option<&mut Curve>,
 ) -> Result<Outcomes, LabError> {
-    let target = Duration::from_nanos(plan.target_delay_ns());
     let seats: Vec<Seat> =
-        (0..plan.limiters()).map(|_| roster::seat(name, target)).collect::<Result<_, _>>()?;
+        (0..plan.limiters()).map(|_| roster::seat(name, plan.told())).collect::<Result<_, _>>()?;
     Ok(engine::run(plan, seed, requests, seats, curve))
 }
 
@@ -317,11 +325,16 @@ fn gather(plan: &Plan, seeds: &[u64], pieces: &[Piece], asked: &Asked, score: &m
         }
         rows.push(Row { estimator: name.clone(), mean, worst });
     }
+    let snapshot = pieces.iter().find_map(|piece| piece.snapshot.clone());
+    let differs = snapshot.as_deref().filter(|_| asked.ranges).and_then(|text| snapshot::differs(plan, text));
+    score.failures.extend(differs.map(|difference| failure(snapshot::OF, Fault::Snapshot(difference))));
     let oracle = pieces.first().and_then(|piece| piece.oracle.clone().ok());
     score.plans.push(PlanScore {
         plan: plan.name.clone(),
         tuned: plan.tuned,
         seeds: pieces.len(),
+        bars: plan.bars.clone(),
+        snapshot,
         oracle,
         rows,
     });

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use crate::findings::Findings;
 use crate::plan::{Plan, PlanError};
+use crate::plan_file::{self, PlanFileError};
 use crate::report::plan_text;
 
 /// What became of the snapshot.
@@ -85,7 +86,7 @@ pub fn run(path: &Path, accept: bool, mut progress: impl FnMut(u64, u64)) -> Res
     }
     let findings = Findings::of(&plan, |now_ns| progress(now_ns, plan.duration_ns))?;
     let text = plan_text::render(&findings);
-    let io = |source| PlanError::Io { file: file.display().to_string(), source };
+    let io = |source| PlanFileError::io(&file, source);
     let snapshot = if plan.accepted.is_none() {
         Snapshot::None
     } else if accept && findings.violation_count == 0 {
@@ -126,17 +127,7 @@ fn compare(text: &str, snapshot: &str) -> Snapshot {
 /// # Errors
 /// [`PlanError`] if it cannot be read or has none.
 pub fn plans(directory: &Path) -> Result<Vec<PathBuf>, PlanError> {
-    let name = || directory.display().to_string();
-    let io = |source| PlanError::Io { file: name(), source };
-    let mut paths = Vec::new();
-    for entry in fs::read_dir(directory).map_err(io)? {
-        let path = entry.map_err(io)?.path();
-        if path.extension().is_some_and(|extension| extension == "toml") {
-            paths.push(path);
-        }
-    }
-    paths.sort();
-    if paths.is_empty() { Err(PlanError::NoPlans { directory: name() }) } else { Ok(paths) }
+    Ok(plan_file::all(directory)?)
 }
 
 #[cfg(test)]

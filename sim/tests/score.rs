@@ -4,6 +4,12 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
+use tollgate_sim::lab::plan::Plan;
+use tollgate_sim::score::snapshot;
+
+/// Attempts of a plan that takes no time worth speaking of.
+const SHORT: u64 = 60_000;
+
 /// A second on four slots at twice the capacity.
 const SMALL: &str = r#"
 about = "A small overload."
@@ -69,7 +75,7 @@ fn the_same_command_gives_the_same_bytes_with_and_without_the_cache() {
     assert_eq!(first, run("c", &[]), "this time the oracle is read");
     let json: serde_json::Value = serde_json::from_slice(&first.1).expect("valid JSON");
     assert_eq!(json[0]["plan"], "same");
-    assert_eq!(json[0]["estimator"], "vegas");
+    assert_eq!(json[0]["estimator"], "knee");
     assert!(
         json[0]["goodput_ratio"].as_f64().is_some_and(|ratio| (0.2..1.5).contains(&ratio)),
         "{}",
@@ -107,7 +113,10 @@ fn mistakes_are_named_with_their_place_and_exit_code_2() {
         ),
         (&["--plan", "no/such.toml"], "no/such.toml: cannot be read"),
         (&["--plans", all, "--estimators", "x"], "unknown field `speed`"),
-        (&["--plan", &good, "--estimators", "magic"], "estimator is \"magic\", allowed is vegas, gradient2"),
+        (
+            &["--plan", &good, "--estimators", "magic"],
+            "estimator is \"magic\", allowed is knee, vegas, gradient2",
+        ),
         (&["--plan", &good, "--seeds", "none"], "allowed is how many (9)"),
     ] {
         let output = score(arguments);
@@ -120,7 +129,7 @@ fn mistakes_are_named_with_their_place_and_exit_code_2() {
 fn every_plan_of_the_repository_can_be_read_and_the_short_ones_break_no_rule() {
     let plans = concat!(env!("CARGO_MANIFEST_DIR"), "/plans/limits");
     let paths = fs::read_dir(plans).expect("there are plans").map(|entry| entry.expect("an entry").path());
-    let all = tollgate_sim::lab::plan::Plan::open_all(plans.as_ref()).expect("all plans are good");
+    let all = Plan::open_all(plans.as_ref()).expect("all plans are good");
     assert_eq!(all.len(), paths.filter(|path| path.extension().is_some_and(|end| end == "toml")).count());
     assert!(all.len() > 100);
     for name in ["steady-1-slots-x2", "steady-4-slots-x1.2", "steady-4-slots-200ms-x1.2"] {
@@ -130,4 +139,43 @@ fn every_plan_of_the_repository_can_be_read_and_the_short_ones_break_no_rule() {
         let output = score(&arguments);
         assert!(output.status.success(), "{name}: {}", text(&output.stdout));
     }
+}
+
+#[test]
+fn what_is_accepted_is_a_snapshot_and_ranges_and_what_differs_from_them_is_named() {
+    let plan = file("accepted.toml", SMALL);
+    let knee = &["--plan", &plan, "--estimators", "knee"][..];
+    let output = score(&[knee, &["--accept"]].concat());
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let content = fs::read_to_string(&plan).expect("it is there");
+    assert!(content.starts_with(SMALL.trim_end()) && content.contains("\n\n[expect.knee]\n"), "{content}");
+    assert!(content.contains("goodput_ratio = { min = "), "{content}");
+    assert!(score(knee).status.success(), "what was accepted holds");
+
+    let snapshot = plan.replace(".toml", ".snapshot");
+    let accepted = fs::read_to_string(&snapshot).expect("it was written");
+    assert!(accepted.starts_with("accepted, knee, seed 1\nphase 1: "), "{accepted}");
+    fs::write(&snapshot, accepted.replace("phase 2: ", "phase 2: 9")).expect("written");
+    let output = score(knee);
+    assert_eq!(output.status.code(), Some(1));
+    let stdout = text(&output.stdout);
+    assert!(stdout.contains("FAILED accepted, knee: snapshot line 3 is \"phase 2: 9"), "{stdout}");
+    fs::remove_file(&snapshot).expect("it was there");
+    assert!(score(knee).status.success(), "without a snapshot there is nothing to compare with");
+}
+
+#[test]
+fn every_plan_of_the_repository_has_ranges_and_a_snapshot_of_knee_and_the_short_ones_are_the_same() {
+    let plans = concat!(env!("CARGO_MANIFEST_DIR"), "/plans/limits");
+    let all = Plan::open_all(plans.as_ref()).expect("all plans are good");
+    let mut compared = 0;
+    for plan in &all {
+        let ranges = plan.expected.iter().filter(|expected| expected.estimator == "knee").count();
+        assert!(ranges >= 2 && snapshot::path(plan).is_file(), "{}: score --accept writes them", plan.name);
+        if plan.expected_attempts() < SHORT {
+            assert_eq!(snapshot::check(plan).expect("knee runs"), None, "{}", plan.name);
+            compared += 1;
+        }
+    }
+    assert!(compared >= 30, "{compared} plans are short");
 }

@@ -9,7 +9,7 @@ use tollgate_sim::lab::cache::Cache;
 use tollgate_sim::lab::plan::Plan;
 use tollgate_sim::lab::roster;
 use tollgate_sim::report::limit_chart;
-use tollgate_sim::score::{self, Asked, Seeds, table, text};
+use tollgate_sim::score::{self, Asked, Fault, Seeds, bars, table, text};
 
 use crate::cli::Score;
 use crate::{WORTH_A_BAR, print, progress_bar, save};
@@ -35,6 +35,15 @@ pub(crate) fn run(asked: &Score) -> anyhow::Result<()> {
     }
     if let Some(directory) = &asked.svg {
         charts(&plans, &what, directory)?;
+    }
+    if asked.accept {
+        let broken =
+            scored.failures.iter().filter(|failure| matches!(failure.what, Fault::Rule { .. })).count();
+        if broken > 0 {
+            bail!("{broken} rules are broken, so nothing is accepted");
+        }
+        bars::accept(&plans, &scored).context("the plans")?;
+        return Ok(());
     }
     match scored.failures.len() {
         0 => Ok(()),

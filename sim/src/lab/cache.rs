@@ -16,17 +16,20 @@ use super::requests::Requests;
 use super::watch::Broken;
 
 /// Everything a run with a fixed limit depends on.
-const SOURCES: [&str; 14] = [
+const SOURCES: [&str; 17] = [
     include_str!("calendar.rs"),
     include_str!("chance.rs"),
     include_str!("engine.rs"),
     include_str!("engine/clients.rs"),
     include_str!("engine/door.rs"),
+    include_str!("engine/ends.rs"),
     include_str!("law.rs"),
     include_str!("limiter.rs"),
     include_str!("oracle.rs"),
+    include_str!("oracle/search.rs"),
     include_str!("plan.rs"),
     include_str!("plan/check.rs"),
+    include_str!("recorded.rs"),
     include_str!("requests.rs"),
     include_str!("server.rs"),
     include_str!("tally.rs"),

@@ -11,6 +11,8 @@
 use core::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
+use crate::num;
+
 /// What the plan says will happen.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Script {
@@ -23,7 +25,7 @@ pub(super) enum Script {
 }
 
 /// Somebody who comes back.
-#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Back {
     Retry { limiter: u32, tries: u32, first_ns: u64 },
     Client { limiter: u32 },
@@ -42,86 +44,114 @@ pub(super) enum Event {
 #[derive(Debug)]
 pub(super) struct Calendar {
     script: VecDeque<(u64, Script)>,
-    done: BinaryHeap<Reverse<(u64, u64, u32)>>,
+    done: Agenda,
     fast: VecDeque<(u64, u32)>,
     patience: VecDeque<(u64, u32, u64)>,
-    back: BinaryHeap<Reverse<(u64, u64, Back)>>,
+    back: Agenda,
+    /// Those who come back, by the number under which they are in the agenda, and the numbers that are free.
+    away: Vec<Back>,
+    free: Vec<u32>,
     tick_at_ns: u64,
     tick_every_ns: u64,
-    scheduled: u64,
+    /// The instant at which anything but a completion comes next.
+    other_ns: u64,
 }
 
 const NEVER: u64 = u64::MAX;
 
 impl Calendar {
     /// `script` in order of time.
-    pub(super) const fn new(script: VecDeque<(u64, Script)>, tick_every_ns: u64) -> Self {
-        Self {
+    pub(super) fn new(script: VecDeque<(u64, Script)>, tick_every_ns: u64) -> Self {
+        let mut calendar = Self {
             script,
-            done: BinaryHeap::new(),
+            done: Agenda::default(),
             fast: VecDeque::new(),
             patience: VecDeque::new(),
-            back: BinaryHeap::new(),
+            back: Agenda::default(),
+            away: Vec::new(),
+            free: Vec::new(),
             tick_at_ns: tick_every_ns,
             tick_every_ns,
-            scheduled: 0,
-        }
+            other_ns: NEVER,
+        };
+        calendar.look();
+        calendar
     }
 
     #[inline]
     pub(super) fn done(&mut self, at_ns: u64, request: u32) {
-        self.scheduled += 1;
-        self.done.push(Reverse((at_ns, self.scheduled, request)));
+        self.done.push(at_ns, request);
     }
 
     /// In order of time.
     #[inline]
     pub(super) fn fast(&mut self, at_ns: u64, request: u32) {
         self.fast.push_back((at_ns, request));
+        self.other_ns = self.other_ns.min(at_ns);
     }
 
     /// In order of time.
     #[inline]
     pub(super) fn gives_up(&mut self, at_ns: u64, request: u32, serial: u64) {
         self.patience.push_back((at_ns, request, serial));
+        self.other_ns = self.other_ns.min(at_ns);
     }
 
     #[inline]
     pub(super) fn back(&mut self, at_ns: u64, who: Back) {
-        self.scheduled += 1;
-        self.back.push(Reverse((at_ns, self.scheduled, who)));
+        let number = self.free.pop().unwrap_or_else(|| {
+            self.away.push(who);
+            num::index_u32(self.away.len() - 1)
+        });
+        self.away[num::index(number)] = who;
+        self.back.push(at_ns, number);
+        self.other_ns = self.other_ns.min(at_ns);
     }
 
-    /// The instants at which something of each kind comes next, in the order of ties.
+    /// The instants at which something of each kind but completions comes next, in the order of ties.
     #[inline]
-    fn nexts(&self) -> [u64; 6] {
+    fn others(&self) -> [u64; 5] {
         [
             self.script.front().map_or(NEVER, |&(at_ns, _)| at_ns),
-            self.done.peek().map_or(NEVER, |&Reverse((at_ns, _, _))| at_ns),
             self.fast.front().map_or(NEVER, |&(at_ns, _)| at_ns),
             self.patience.front().map_or(NEVER, |&(at_ns, _, _)| at_ns),
             self.tick_at_ns,
-            self.back.peek().map_or(NEVER, |&Reverse((at_ns, _, _))| at_ns),
+            self.back.next_ns(),
         ]
+    }
+
+    /// Something of another kind than completions was taken out.
+    #[inline]
+    fn look(&mut self) {
+        self.other_ns = self.others().into_iter().fold(NEVER, u64::min);
     }
 
     /// The instant of the next event.
     #[inline]
     pub(super) fn next_ns(&self) -> u64 {
-        self.nexts().into_iter().fold(NEVER, u64::min)
+        self.done.next_ns().min(self.other_ns)
     }
 
     /// The next event and its instant. There is always one: ticks never end.
     #[inline]
     pub(super) fn pop(&mut self) -> (u64, Event) {
-        let nexts = self.nexts();
-        let at_ns = nexts.into_iter().fold(NEVER, u64::min);
-        let [script, done, fast, patience, _, back] = nexts.map(|next_ns| next_ns == at_ns);
+        let at_ns = self.done.next_ns();
+        let script = || self.script.front().is_some_and(|&(script_ns, _)| script_ns == at_ns);
+        if (at_ns < self.other_ns || at_ns == self.other_ns && !script())
+            && let Some(request) = self.done.pop()
+        {
+            return (at_ns, Event::Done { request });
+        }
+        let other = self.pop_other();
+        self.look();
+        other
+    }
+
+    fn pop_other(&mut self) -> (u64, Event) {
+        let at_ns = self.other_ns;
+        let [script, fast, patience, tick, back] = self.others().map(|next_ns| next_ns == at_ns);
         if script && let Some((_, what)) = self.script.pop_front() {
             return (at_ns, Event::Script(what));
-        }
-        if done && let Some(Reverse((_, _, request))) = self.done.pop() {
-            return (at_ns, Event::Done { request });
         }
         if fast && let Some((_, request)) = self.fast.pop_front() {
             return (at_ns, Event::Fast { request });
@@ -129,14 +159,44 @@ impl Calendar {
         if patience && let Some((_, request, serial)) = self.patience.pop_front() {
             return (at_ns, Event::GivesUp { request, serial });
         }
-        if self.tick_at_ns > at_ns
+        if !tick
             && back
-            && let Some(Reverse((_, _, who))) = self.back.pop()
+            && let Some(number) = self.back.pop()
         {
-            return (at_ns, Event::Back(who));
+            self.free.push(number);
+            return (at_ns, Event::Back(self.away[num::index(number)]));
         }
         self.tick_at_ns = self.tick_at_ns.saturating_add(self.tick_every_ns);
         (at_ns, Event::Tick)
+    }
+}
+
+/// Numbers by instant, and within one in the order in which they came.
+///
+/// Instant, place in that order and number are one integer, so that the heap compares without a branch. The place has 32
+/// bits: two at one instant are in order unless four thousand million others came between them.
+#[derive(Debug, Default)]
+struct Agenda {
+    heap: BinaryHeap<Reverse<u128>>,
+    came: u32,
+}
+
+impl Agenda {
+    #[inline]
+    fn push(&mut self, at_ns: u64, number: u32) {
+        self.came = self.came.wrapping_add(1);
+        let entry = u128::from(at_ns) << 64 | u128::from(self.came) << 32 | u128::from(number);
+        self.heap.push(Reverse(entry));
+    }
+
+    #[inline]
+    fn next_ns(&self) -> u64 {
+        self.heap.peek().map_or(NEVER, |&Reverse(entry)| num::high(entry))
+    }
+
+    #[inline]
+    fn pop(&mut self) -> Option<u32> {
+        self.heap.pop().map(|Reverse(entry)| num::low(entry))
     }
 }
 
@@ -167,5 +227,22 @@ mod tests {
             ]
         );
         assert_eq!(calendar.pop(), (20, Event::Tick));
+    }
+
+    #[test]
+    fn within_an_instant_completions_and_clients_come_in_the_order_of_scheduling() {
+        let mut calendar = Calendar::new(VecDeque::new(), 100);
+        let back = |tries| Back::Retry { limiter: 0, tries, first_ns: 7 };
+        for (done, tries) in [(9, 3), (2, 1), (5, 2)] {
+            calendar.done(10, done);
+            calendar.back(20, back(tries));
+        }
+        calendar.back(15, back(0));
+        let order: Vec<Event> = (0..4).map(|_| calendar.pop().1).collect();
+        let done = |request| Event::Done { request };
+        assert_eq!(order, [done(9), done(2), done(5), Event::Back(back(0))]);
+        calendar.back(20, back(4));
+        let order: Vec<Event> = (0..4).map(|_| calendar.pop().1).collect();
+        assert_eq!(order, [3, 1, 2, 4].map(|tries| Event::Back(back(tries))));
     }
 }

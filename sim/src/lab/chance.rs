@@ -35,7 +35,16 @@ impl Purpose {
 
 /// The stream for `purpose` under `seed`.
 pub(super) fn stream(seed: u64, purpose: Purpose) -> ChaCha8Rng {
+    numbered(seed, purpose.stream())
+}
+
+/// The same for requests of low priority.
+pub(super) fn low_stream(seed: u64, purpose: Purpose) -> ChaCha8Rng {
+    numbered(seed, purpose.stream() + 100)
+}
+
+fn numbered(seed: u64, number: u64) -> ChaCha8Rng {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
-    rng.set_stream(purpose.stream());
+    rng.set_stream(number);
     rng
 }

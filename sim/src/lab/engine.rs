@@ -1,6 +1,6 @@
 //! The event loop: one run of one plan behind its limiters.
 //!
-//! A request asks its limiter, whose permits are the core's own ([`AtomicPermits`]). Refused, it is gone, or comes
+//! A request asks its limiter, whose permits are the core's own: see `door`. Refused, it is gone, or comes
 //! back. Admitted, it may fail at once; otherwise it goes to the server, and its client waits until it is done or gives
 //! up; then the server works on, for nobody. Each end of an attempt is told to the limiter that admitted it, with the
 //! times its clock would have shown.
@@ -12,17 +12,14 @@
 
 mod clients;
 mod door;
+mod ends;
 
-use core::time::Duration;
 use std::collections::VecDeque;
-use std::rc::Rc;
 
 use rand_chacha::ChaCha8Rng;
 use tollgate::Timestamp;
-use tollgate::adapt::{Outcome, Sample};
-use tollgate::permit::{AtomicPermits, Permit};
 
-use self::door::{Attempt, Door};
+use self::door::{Attempt, Door, Held};
 use super::calendar::{Calendar, Event, Script};
 use super::chance::{Purpose, stream};
 use super::curve::Curve;
@@ -80,9 +77,12 @@ pub fn run(
         return Outcomes { tally: Tally::new(plan), broken: None };
     };
     let opens = (0..).map(|index: u64| index.saturating_mul(plan.stagger_ns));
-    let doors: Vec<Door> =
-        seats.into_iter().zip(opens).map(|(seat, opens_ns)| Door::new(seat, opens_ns)).collect();
-    let limit = doors.iter().map(|door| u64::from(door.permits.limit())).sum();
+    let doors: Vec<Door> = seats
+        .into_iter()
+        .zip(opens)
+        .map(|(seat, opens_ns)| Door::new(seat, opens_ns, plan.reserved_ppm))
+        .collect();
+    let limit = doors.iter().map(|door| u64::from(door.limit())).sum();
     let mut engine = Engine {
         plan,
         phase,
@@ -126,8 +126,9 @@ fn script(plan: &Plan, curve: Option<&Curve>) -> VecDeque<(u64, Script)> {
 impl Engine<'_> {
     fn walk(&mut self, requests: &Requests) {
         let span_ns = self.plan.span_ns();
-        // Whoever is refused is gone, and there is one limiter: until something happens all others are refused too.
-        let alike = self.plan.limiters == 1 && self.plan.retries.is_none();
+        // Whoever is refused is gone, all are alike and there is one limiter: until something happens all others are
+        // refused too.
+        let alike = self.plan.limiters == 1 && self.plan.retries.is_none() && !self.plan.is_mixed();
         let mut rest = &requests.0[..];
         'events: loop {
             let next_ns = self.calendar.next_ns().min(span_ns);
@@ -156,7 +157,7 @@ impl Engine<'_> {
     /// who makes the limiter change its mind.
     fn refuse_all<'r>(&mut self, rest: &'r [Request], next_ns: u64) -> &'r [Request] {
         let Some((first, door)) = rest.first().zip(self.doors.first_mut()) else { return rest };
-        let limit = door.permits.limit();
+        let limit = door.limit();
         let (mut below, mut count) = (0, 0);
         let mut changed = None;
         for request in rest.iter().take_while(|request| request.at_ns < next_ns) {
@@ -212,7 +213,7 @@ impl Engine<'_> {
             Script::Slots => self.fill(now_ns),
             Script::Measured => {}
             Script::Cell => {
-                let in_flight = self.doors.iter().map(|door| u64::from(door.permits.in_use())).sum();
+                let in_flight = self.doors.iter().map(|door| u64::from(door.in_use())).sum();
                 if let Some(curve) = &mut self.curve {
                     curve.close_cell(self.limit, in_flight);
                 }
@@ -235,18 +236,20 @@ impl Engine<'_> {
         if now_ns < door.opens_ns {
             return false;
         }
-        match AtomicPermits::try_acquire_owned(Rc::clone(&door.permits), 1) {
-            Ok(permit) => {
-                let in_flight = door.permits.in_use();
-                door.watch.admitted(in_flight, door.permits.limit());
+        match door.enter(what.low) {
+            Some(held) => {
+                let in_flight = door.in_use();
+                door.watch.admitted(in_flight, door.limit());
                 self.tally.offered(now_ns, below, false);
-                self.admit(now_ns, what, (permit, in_flight), first_ns, tries);
+                let counts = self.tally.came(now_ns, what.low);
+                self.admit(now_ns, what, (held, in_flight, counts), first_ns, tries);
                 true
             }
-            Err(_) => {
-                door.watch.refused(door.permits.in_use(), door.permits.limit());
+            None => {
+                door.watch.refused(door.in_use() + door.kept_from(what.low), door.limit());
                 let limit = door.limiter.on_reject(seen(now_ns, self.plan.tick_ns));
                 self.tally.offered(now_ns, below, true);
+                self.tally.came(now_ns, what.low);
                 self.enforce(now_ns, num::index(what.limiter), limit);
                 self.follow(now_ns, what.limiter, first_ns, tries, false)
             }
@@ -258,7 +261,7 @@ impl Engine<'_> {
         &mut self,
         now_ns: u64,
         what: What,
-        (permit, in_flight): (Permit<Rc<AtomicPermits>>, u32),
+        (held, in_flight, counts): (Held, u32, bool),
         first_ns: u64,
         tries: u32,
     ) {
@@ -266,13 +269,14 @@ impl Engine<'_> {
         let serial = self.serial;
         let attempt = Attempt {
             serial,
-            permit: Some(permit),
+            held: Some(held),
             admitted_ns: now_ns,
             first_ns,
             in_flight,
             limiter: what.limiter,
             tries,
             at_once: false,
+            counts,
         };
         let request = self.place(attempt);
         let offer =
@@ -293,82 +297,17 @@ impl Engine<'_> {
         }
     }
 
-    #[inline]
-    fn done(&mut self, now_ns: u64, request: u32) {
-        self.server.finish();
-        if let Some((next, done_ns)) = self.server.next(now_ns) {
-            self.calendar.done(done_ns, next);
-        }
-        let mut attempt = self.take(request);
-        let Some(permit) = attempt.permit.take() else { return };
-        let latency_ns = now_ns - attempt.admitted_ns;
-        let on_time = now_ns - attempt.first_ns <= self.plan.deadline_ns;
-        self.tally.succeeded(now_ns, latency_ns, on_time, attempt.limiter);
-        if let Some(curve) = &mut self.curve {
-            curve.succeeded(latency_ns, on_time);
-        }
-        let watch = &mut self.doors[num::index(attempt.limiter)].watch;
-        if attempt.at_once {
-            watch.healthy(attempt.in_flight);
-        } else {
-            watch.unhealthy();
-        }
-        self.end(now_ns, permit, &attempt, Outcome::Success);
-        self.follow(now_ns, attempt.limiter, attempt.first_ns, attempt.tries, true);
-    }
-
-    #[inline]
-    fn failed(&mut self, now_ns: u64, request: u32) {
-        let mut attempt = self.take(request);
-        let Some(permit) = attempt.permit.take() else { return };
-        self.tally.failed();
-        self.lost(now_ns, permit, &attempt);
-    }
-
-    #[inline]
-    fn gives_up(&mut self, now_ns: u64, request: u32, serial: u64) {
-        let place = &mut self.attempts[num::index(request)];
-        if place.serial != serial {
-            return;
-        }
-        let Some(permit) = place.permit.take() else { return };
-        let attempt = Attempt { permit: None, ..*place };
-        self.tally.timed_out(now_ns, now_ns - attempt.admitted_ns);
-        if let Some(curve) = &mut self.curve {
-            curve.timed_out(now_ns - attempt.admitted_ns);
-        }
-        self.lost(now_ns, permit, &attempt);
-    }
-
-    fn lost(&mut self, now_ns: u64, permit: Permit<Rc<AtomicPermits>>, attempt: &Attempt) {
-        self.doors[num::index(attempt.limiter)].watch.unhealthy();
-        self.end(now_ns, permit, attempt, Outcome::Dropped);
-        self.follow(now_ns, attempt.limiter, attempt.first_ns, attempt.tries, false);
-    }
-
-    /// An attempt is over for its client: the permit comes back, then the limiter learns of it.
-    #[inline]
-    fn end(&mut self, now_ns: u64, permit: Permit<Rc<AtomicPermits>>, attempt: &Attempt, outcome: Outcome) {
-        drop(permit);
-        let started = seen(attempt.admitted_ns, self.plan.tick_ns);
-        let ended = seen(now_ns, self.plan.tick_ns);
-        let rtt = Duration::from_nanos(ended.as_nanos() - started.as_nanos());
-        let index = num::index(attempt.limiter);
-        let sample = Sample { started, rtt, in_flight: attempt.in_flight, outcome };
-        let limit = self.doors[index].limiter.on_sample(&sample);
-        self.enforce(now_ns, index, limit);
-    }
-
     /// `limit` is in force from now on.
     #[inline]
     fn enforce(&mut self, now_ns: u64, index: usize, limit: u32) {
         let door = &mut self.doors[index];
-        if limit == door.permits.limit() {
+        let before = door.limit();
+        if limit == before {
             return;
         }
         door.watch.limit_is(limit);
-        let before = door.permits.set_limit(limit.clamp(1, AtomicPermits::MAX_LIMIT));
-        let (before, after) = (before.unwrap_or(limit), door.permits.limit());
+        door.set_limit(limit);
+        let after = door.limit();
         self.account(now_ns);
         self.limit = self.limit - u64::from(before) + u64::from(after);
     }
@@ -378,30 +317,14 @@ impl Engine<'_> {
         self.limit_since_ns = now_ns;
     }
 
-    #[inline]
-    fn place(&mut self, attempt: Attempt) -> u32 {
-        if let Some(free) = self.free.pop() {
-            self.attempts[num::index(free)] = attempt;
-            return free;
-        }
-        self.attempts.push(attempt);
-        num::index_u32(self.attempts.len() - 1)
-    }
-
-    /// What was in this place, which is free from now on.
-    #[inline]
-    fn take(&mut self, request: u32) -> Attempt {
-        self.free.push(request);
-        let place = &mut self.attempts[num::index(request)];
-        Attempt { permit: place.permit.take(), ..*place }
-    }
-
     /// The end of the run: the books are closed.
     fn close(mut self) -> Outcomes {
         self.account(self.plan.span_ns());
-        let in_flight: u64 = self.doors.iter().map(|door| u64::from(door.permits.in_use())).sum();
+        let in_flight: u64 = self.doors.iter().map(|door| u64::from(door.in_use())).sum();
         let broken = self.doors.iter().find_map(|door| door.watch.broken());
         let broken = broken.or_else(|| self.tally.books.check(in_flight));
+        let open = self.attempts.iter().filter(|attempt| attempt.held.is_some() && attempt.counts);
+        self.tally.undecided(num::count(open.count()));
         Outcomes { tally: self.tally, broken }
     }
 }

@@ -1,41 +1,16 @@
-//! Why a plan cannot be used: where in which file, what was found, what is allowed.
-
-use core::ops::Range;
+//! Why a plan of the laboratory, or what is asked for, cannot be used.
 
 use tollgate::ConfigError;
 
-use crate::place::line_and_column;
+use crate::plan_file::PlanFileError;
 
 /// A mistake in a plan, or in what was asked for. A run of a good plan cannot fail; what it shows can.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LabError {
-    /// A file or directory cannot be read.
-    #[error("{file}: cannot be read: {source}")]
-    Io {
-        /// Which.
-        file: String,
-        /// Why.
-        source: std::io::Error,
-    },
-    /// A place in a plan.
-    #[error("{file}:{line}:{column}: {reason}")]
-    Place {
-        /// The plan.
-        file: String,
-        /// Line, from 1.
-        line: usize,
-        /// Column in bytes, from 1.
-        column: usize,
-        /// What was found and what is allowed.
-        reason: String,
-    },
-    /// There are no plans.
-    #[error("{directory}: found no plans, allowed is a directory with files that end in .toml")]
-    NoPlans {
-        /// Where.
-        directory: String,
-    },
+    /// A file.
+    #[error(transparent)]
+    File(#[from] PlanFileError),
     /// No such estimator.
     #[error("estimator is {given:?}, allowed is {allowed}")]
     Estimator {
@@ -58,19 +33,4 @@ pub enum LabError {
         /// What was given.
         given: String,
     },
-}
-
-/// A plan's text, to tell offsets in lines and columns.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Text<'a> {
-    pub(super) file: &'a str,
-    pub(super) content: &'a str,
-}
-
-impl Text<'_> {
-    /// A mistake at these bytes.
-    pub(super) fn at(self, place: Option<Range<usize>>, reason: impl Into<String>) -> LabError {
-        let (line, column) = line_and_column(self.content, place.map_or(0, |place| place.start));
-        LabError::Place { file: self.file.to_owned(), line, column, reason: reason.into() }
-    }
 }

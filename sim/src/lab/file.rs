@@ -1,6 +1,7 @@
 //! The plan file, word for word: which keys there are and what each may be.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use serde::Deserialize;
 use toml::Spanned;
@@ -28,13 +29,38 @@ pub(super) struct PlanFile {
     #[serde(default)]
     pub(super) stagger: Span,
     pub(super) clock: Option<Spanned<Span>>,
+    pub(super) trace: Option<Spanned<TraceFile>>,
+    /// Share of the limit that is reserved for what has no low priority.
+    pub(super) reserved: Option<Spanned<f64>>,
+    /// What `knee` is told.
+    pub(super) knee: Option<Spanned<KneeFile>>,
     pub(super) server: Spanned<ServerFile>,
     pub(super) retries: Option<Spanned<RetriesFile>>,
     pub(super) closed: Option<Spanned<ClosedFile>>,
     #[serde(default)]
     pub(super) phase: Vec<Spanned<PhaseFile>>,
     #[serde(default)]
+    pub(super) bars: BarsFile,
+    #[serde(default)]
     pub(super) expect: BTreeMap<Spanned<String>, ExpectFile>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct TraceFile {
+    /// Seen from the plan.
+    pub(super) file: PathBuf,
+    /// Requests come when they came; without it their order is recorded, and when they come is chance.
+    #[serde(default)]
+    pub(super) instants: bool,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct KneeFile {
+    pub(super) target_delay: Option<Span>,
+    pub(super) max_healthy_rtt: Option<Span>,
+    pub(super) sharers: Option<u32>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -59,6 +85,8 @@ pub(super) enum LawFile {
     Lognormal(f64),
     Pareto,
     Bimodal(BimodalFile),
+    /// Proportional to the costs of `[trace]`.
+    Recorded,
 }
 
 /// Multiples of the base.
@@ -113,6 +141,8 @@ pub(super) struct PhaseFile {
     pub(super) length: Span,
     /// A multiple of the server's capacity before anything happens to it.
     pub(super) load: Option<Wave>,
+    /// Of low priority, on top of it.
+    pub(super) low: Option<Wave>,
     pub(super) slots: Option<Wave>,
     pub(super) slow: Option<Wave>,
     #[serde(default)]
@@ -128,12 +158,23 @@ const fn yes() -> bool {
 
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
+pub(super) struct BarsFile {
+    pub(super) goodput_ratio: Option<f64>,
+    pub(super) p99_ratio: Option<f64>,
+    pub(super) wrongful_refusals: Option<f64>,
+    pub(super) jain: Option<f64>,
+    pub(super) kept: Option<f64>,
+}
+
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(super) struct ExpectFile {
     pub(super) goodput_ratio: Option<RangeFile>,
     pub(super) p99_ratio: Option<RangeFile>,
     pub(super) wrongful_refusals: Option<RangeFile>,
     pub(super) jain: Option<RangeFile>,
     pub(super) recovery_ms: Option<RangeFile>,
+    pub(super) kept: Option<RangeFile>,
 }
 
 #[derive(Clone, Copy, Debug, Deserialize)]

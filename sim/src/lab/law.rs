@@ -23,9 +23,16 @@ use rand_distr::{Distribution, Exp1, StandardNormal};
 pub(super) enum Law {
     Constant,
     Exponential,
-    LogNormal { sigma: f64 },
+    LogNormal {
+        sigma: f64,
+    },
     Pareto,
-    Bimodal { fast: f64, slow: f64 },
+    Bimodal {
+        fast: f64,
+        slow: f64,
+    },
+    /// From a trace, not drawn: see [`recorded`](super::recorded).
+    Recorded,
 }
 
 const PARETO_ALPHA: f64 = 1.5;
@@ -44,7 +51,7 @@ impl Law {
     #[inline]
     pub(super) fn draw(self, slow_share: f64, rng: &mut impl Rng) -> f64 {
         match self {
-            Self::Constant => 1.0,
+            Self::Constant | Self::Recorded => 1.0,
             Self::Exponential => Exp1.sample(rng),
             Self::LogNormal { sigma } => {
                 let normal: f64 = StandardNormal.sample(rng);

@@ -1,8 +1,7 @@
 //! What the engine tells an estimator, and what it answers.
 //!
-//! [`tollgate::adapt::Estimator`] hears of finished attempts only. Some estimators also want to know of refusals and of
-//! time that passes while nothing finishes; a [`Limiter`] has a hook for each, and by default they do nothing.
-//! [`Plain`] makes a limiter of any estimator.
+//! A [`Limiter`] hears of what an [`Estimator`] does, of finished attempts, of refusals and of time that passes, and
+//! also of the phases of the plan. [`Plain`] makes a limiter of any estimator.
 
 use tollgate::Timestamp;
 use tollgate::adapt::{Estimator, Sample};
@@ -36,7 +35,7 @@ pub trait Limiter {
     fn limit(&self) -> u32;
 }
 
-/// An estimator that only hears of what ended.
+/// An estimator, which hears of everything but phases.
 #[derive(Debug)]
 pub struct Plain<E>(pub E);
 
@@ -44,6 +43,16 @@ impl<E: Estimator> Limiter for Plain<E> {
     #[inline]
     fn on_sample(&mut self, sample: &Sample) -> u32 {
         self.0.on_sample(sample)
+    }
+
+    #[inline]
+    fn on_reject(&mut self, now: Timestamp) -> u32 {
+        self.0.on_reject(now)
+    }
+
+    #[inline]
+    fn on_tick(&mut self, now: Timestamp) -> u32 {
+        self.0.on_tick(now)
     }
 
     #[inline]

@@ -6,11 +6,11 @@
 //! several phases is also run with the best limit of each phase, found by the same rule, and the better of the two is
 //! the oracle. Several limiters divide a limit equally.
 //!
-//! **Deviations** from trying all: where nothing was refused, no greater limit makes a difference, and none is tried.
-//! Nor is one tried after five in a row at which every measured phase was under half its best: past a peak
-//! goodput falls, and the sweep would only measure the depth of a collapse.
+//! Not all of the sweep is run, only what can matter to that: see `search`.
 //!
-//! **Work** some 45 runs for each plan and seed, whatever is measured against it; so it is [cached](super::cache).
+//! **Work** some 25 runs for each plan and seed, whatever is measured against it; so it is [cached](super::cache).
+
+mod search;
 
 use serde::{Deserialize, Serialize};
 
@@ -20,6 +20,7 @@ use super::plan::Plan;
 use super::requests::Requests;
 use super::tally::{BINS, Tally};
 use super::watch::Broken;
+use search::Tried;
 
 /// Limits tried one by one.
 const DENSE_TO: u32 = 12;
@@ -27,8 +28,6 @@ const DENSE_TO: u32 = 12;
 const MOST: f64 = 1000.0;
 /// Parts per thousand of the best goodput that are as good as the best.
 const PLATEAU_PER_MILLE: u128 = 995;
-/// So many hopeless limits in a row end the sweep.
-const HOPELESS: usize = 5;
 
 /// What is known of the best limit.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
@@ -56,34 +55,32 @@ pub fn sweep() -> Vec<u32> {
 /// # Errors
 /// The first rule that did not hold in one of the runs.
 pub fn find(plan: &Plan, seed: u64, requests: &Requests) -> Result<Oracle, Broken> {
-    let mut tried: Vec<(u32, Tally)> = Vec::new();
-    for limit in sweep().into_iter().filter(|&limit| limit >= plan.limiters) {
+    let limits: Vec<u32> = sweep().into_iter().filter(|&limit| limit >= plan.limiters).collect();
+    let tried = search::search(&limits, |limit| {
         let tally = run(plan, seed, requests, &[limit])?;
-        let refused = tally.books.refused;
-        tried.push((limit, tally));
-        if refused == 0 || hopeless(plan, &tried) {
-            break;
-        }
-    }
+        let worth = core::iter::once(tally.on_time()).chain(of_phases(plan, &tally)).collect();
+        Ok(Tried { limit, worth, unrefused: tally.books.refused == 0, outcome: tally })
+    })?;
     let limit = smallest(&tried, Tally::on_time);
-    let mut best = (vec![limit], run(plan, seed, requests, &[limit])?);
-    let phases = plan.phases.len();
-    if phases > 1 {
-        let limits: Vec<u32> = (0..phases)
-            .map(|phase| {
-                if plan.measured(phase).is_empty() {
-                    limit
-                } else {
-                    smallest(&tried, |t| t.phases[phase].on_time)
-                }
-            })
-            .collect();
-        let tally = run(plan, seed, requests, &limits)?;
-        if tally.on_time() > best.1.on_time() {
-            best = (limits, tally);
-        }
-    }
-    let (limits, tally) = best;
+    let limits: Vec<u32> = (0..plan.phases.len())
+        .map(|phase| {
+            if plan.measured(phase).is_empty() {
+                limit
+            } else {
+                smallest(&tried, |t| t.phases[phase].on_time)
+            }
+        })
+        .collect();
+    // Where all phases want the same, they were tried together.
+    let apart = limits.iter().any(|&own| own != limit);
+    let apart = if apart { Some(run(plan, seed, requests, &limits)?) } else { None };
+    let together = tried.into_iter().find(|tried| tried.limit == limit).map(|tried| tried.outcome);
+    let (limits, tally) = match (together, apart) {
+        (Some(together), Some(apart)) if apart.on_time() > together.on_time() => (limits, apart),
+        (Some(together), _) => (vec![limit], together),
+        // Nothing was tried: there are more limiters than limits.
+        (None, _) => (vec![limit], run(plan, seed, requests, &[limit])?),
+    };
     let second_half = |bins: &Vec<u32>| bins[BINS / 2..].iter().map(|&count| u64::from(count)).sum();
     Ok(Oracle {
         limits,
@@ -109,21 +106,17 @@ pub fn seats(plan: &Plan, limits: &[u32]) -> Vec<Seat> {
         .collect()
 }
 
-/// The smallest limit within 0.5 % of the best.
-fn smallest(tried: &[(u32, Tally)], on_time: impl Fn(&Tally) -> u64) -> u32 {
-    let best = tried.iter().map(|(_, tally)| on_time(tally)).max().unwrap_or(0);
-    let good = |tally: &Tally| u128::from(on_time(tally)) * 1000 >= u128::from(best) * PLATEAU_PER_MILLE;
-    tried.iter().find(|(_, tally)| good(tally)).map_or(1, |&(limit, _)| limit)
+/// What was done in time in each measured phase.
+fn of_phases(plan: &Plan, tally: &Tally) -> impl Iterator<Item = u64> {
+    let measured = (0..plan.phases.len()).filter(|&phase| !plan.measured(phase).is_empty());
+    measured.map(|phase| tally.phases[phase].on_time)
 }
 
-/// Whether each measured phase has been under half its best for the last few limits.
-fn hopeless(plan: &Plan, tried: &[(u32, Tally)]) -> bool {
-    let Some(last) = tried.len().checked_sub(HOPELESS) else { return false };
-    (0..plan.phases.len()).filter(|&phase| !plan.measured(phase).is_empty()).all(|phase| {
-        let on_time = |tally: &Tally| tally.phases[phase].on_time;
-        let best = tried.iter().map(|(_, tally)| on_time(tally)).max().unwrap_or(0);
-        tried[last..].iter().all(|(_, tally)| on_time(tally) * 2 < best)
-    })
+/// The smallest limit within 0.5 % of the best.
+fn smallest(tried: &[Tried<Tally>], on_time: impl Fn(&Tally) -> u64) -> u32 {
+    let best = tried.iter().map(|tried| on_time(&tried.outcome)).max().unwrap_or(0);
+    let good = |tally: &Tally| u128::from(on_time(tally)) * 1000 >= u128::from(best) * PLATEAU_PER_MILLE;
+    tried.iter().find(|tried| good(&tried.outcome)).map_or(1, |tried| tried.limit)
 }
 
 #[cfg(test)]

@@ -9,12 +9,16 @@
 //! | `warm_up` | the first part of the run, not measured |
 //! | `target_delay` | told to the variants `NAME+deadline` only; half of the deadline without it |
 //! | `seeds` | for the score; nine without it |
+//! | `[knee]` | told to `knee`: `target_delay`, `max_healthy_rtt`, `sharers`; none of them without it |
+//! | `reserved` | share of the limit that is reserved for what has no low priority; nothing without it |
+//! | `[trace]` | `file`, seen from the plan: service times in their order, with the law `recorded`; with `instants` arrivals too |
 //! | `limiters`, `stagger` | so many on one server with an equal share of the load each, starting one after another |
 //! | `clock` | granularity of the clock an estimator sees |
 //! | `[server]` | `slots`, `base`, `law`, `usl`, `hard_limit`, `client_timeout`, `lucky` |
 //! | `[retries]` | `most`, `pause` |
 //! | `[closed]` | `clients`, `think`; or each phase has a `load` |
-//! | `[[phase]]` | `length`, `load`, `slots`, `slow`, `failures`, `slow_share`, `measured` |
+//! | `[[phase]]` | `length`, `load`, `low` (priority), `slots`, `slow`, `failures`, `slow_share`, `measured` |
+//! | `[bars]` | what `knee` is to reach: at least for goodput, `jain` and `kept`, at most for the rest; without it 0.95 and 1.5 |
 //! | `[expect.NAME]` | ranges for the figures of that estimator, over the mean of the seeds |
 //!
 //! **Load** is a multiple of *capacity*: the greatest throughput of the server before any phase changes it, that is
@@ -25,20 +29,30 @@
 mod check;
 
 use core::ops::Range;
-use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::error::LabError;
 use super::law::Law;
+use super::recorded::Recorded;
+use super::roster::Told;
 use super::wave::Wave;
 use crate::num;
+use crate::plan_file;
 
 /// Seeds of a plan that names none: those of the study it is measured against.
 pub const SEEDS: [u64; 9] = [4001, 4002, 4003, 5001, 5002, 5003, 6001, 6002, 6003];
 
+/// A goodput ratio that meets a plan.
+pub const GOOD: f64 = 0.95;
+/// A p99 ratio that meets a plan.
+pub const QUICK: f64 = 1.5;
+
 /// A plan, checked.
 #[derive(Clone, Debug)]
 pub struct Plan {
+    /// Its file.
+    pub path: PathBuf,
     /// Its file's name without the ending.
     pub name: String,
     /// What it shows.
@@ -53,9 +67,14 @@ pub struct Plan {
     pub seeds: Vec<u64>,
     /// Ranges, by estimator.
     pub expected: Vec<Expected>,
+    /// What `knee` is to reach.
+    pub bars: Vec<(Figure, f64)>,
     pub(super) warm_up_ns: u64,
     pub(super) deadline_ns: u64,
-    pub(super) target_delay_ns: u64,
+    pub(super) told: Told,
+    pub(super) recorded: Option<Arc<Recorded>>,
+    /// Share of the limit for what has no low priority, millionths.
+    pub(super) reserved_ppm: Option<u32>,
     pub(super) limiters: u32,
     pub(super) stagger_ns: u64,
     pub(super) tick_ns: u64,
@@ -98,6 +117,8 @@ pub(super) struct Phase {
     pub(super) length_ns: u64,
     /// Arrivals per second; zero where the load is a closed loop.
     pub(super) load: Wave,
+    /// Of low priority, on top of it.
+    pub(super) low: Wave,
     pub(super) slots: Wave,
     pub(super) slow: Wave,
     pub(super) failures: f64,
@@ -124,9 +145,27 @@ pub enum Figure {
     Jain,
     /// Worst time to recover after a change of phase.
     RecoveryMs,
+    /// Completed within the deadline ÷ offered, of what has no low priority.
+    Kept,
 }
 
 impl Figure {
+    /// All of them.
+    pub const ALL: [Self; 6] = [
+        Self::GoodputRatio,
+        Self::P99Ratio,
+        Self::WrongfulRefusals,
+        Self::Jain,
+        Self::RecoveryMs,
+        Self::Kept,
+    ];
+
+    /// Whether more of it is better.
+    #[must_use]
+    pub const fn is_good(self) -> bool {
+        matches!(self, Self::GoodputRatio | Self::Jain | Self::Kept)
+    }
+
     /// As plans and reports call it.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -136,6 +175,7 @@ impl Figure {
             Self::WrongfulRefusals => "wrongful_refusals",
             Self::Jain => "jain",
             Self::RecoveryMs => "recovery_ms",
+            Self::Kept => "kept",
         }
     }
 }
@@ -157,39 +197,25 @@ impl Plan {
     /// Reads a plan.
     ///
     /// # Errors
-    /// [`LabError::Io`], or [`LabError::Place`] with the line of the mistake.
+    /// [`LabError::File`], with the line of the mistake.
     pub fn open(path: &Path) -> Result<Self, LabError> {
-        let content = fs::read_to_string(path)
-            .map_err(|source| LabError::Io { file: path.display().to_string(), source })?;
-        Self::parse(path, &content)
+        Self::parse(path, &plan_file::read(path)?)
     }
 
     /// The plan in `content`; `path` is for messages and gives its name.
     ///
     /// # Errors
-    /// [`LabError::Place`].
+    /// [`LabError::File`].
     pub fn parse(path: &Path, content: &str) -> Result<Self, LabError> {
-        check::plan(path, content)
+        Ok(check::plan(path, content)?)
     }
 
     /// All plans of a directory, by name.
     ///
     /// # Errors
-    /// Of the first that cannot be used; [`LabError::NoPlans`] if there are none.
+    /// Of the first that cannot be used, or that there are none.
     pub fn open_all(directory: &Path) -> Result<Vec<Self>, LabError> {
-        let failed = |source| LabError::Io { file: directory.display().to_string(), source };
-        let mut paths: Vec<PathBuf> = Vec::new();
-        for entry in fs::read_dir(directory).map_err(failed)? {
-            let path = entry.map_err(failed)?.path();
-            if path.extension().is_some_and(|extension| extension == "toml") {
-                paths.push(path);
-            }
-        }
-        paths.sort();
-        if paths.is_empty() {
-            return Err(LabError::NoPlans { directory: directory.display().to_string() });
-        }
-        paths.iter().map(|path| Self::open(path)).collect()
+        plan_file::all(directory)?.iter().map(|path| Self::open(path)).collect()
     }
 
     /// A shorter run of the same: every length of the script a quarter.
@@ -209,9 +235,10 @@ impl Plan {
 
     /// Everything a run with a fixed limit depends on, as text.
     pub(super) fn identity(&self) -> String {
-        let Self { warm_up_ns, deadline_ns, limiters, stagger_ns, server, retries, closed, phases, .. } =
-            self;
-        format!("{:?}", (warm_up_ns, deadline_ns, limiters, stagger_ns, server, retries, closed, phases))
+        let Self { warm_up_ns, deadline_ns, recorded, reserved_ppm, limiters, stagger_ns, server, .. } = self;
+        let Self { retries, closed, phases, .. } = self;
+        let one = (warm_up_ns, deadline_ns, recorded, reserved_ppm, limiters, stagger_ns, server);
+        format!("{:?}", (one, retries, closed, phases))
     }
 
     /// Length of the run, nanoseconds.
@@ -232,10 +259,10 @@ impl Plan {
         self.deadline_ns
     }
 
-    /// What a variant with a deadline is told, nanoseconds.
+    /// What estimators are told that can be told.
     #[must_use]
-    pub const fn target_delay_ns(&self) -> u64 {
-        self.target_delay_ns
+    pub const fn told(&self) -> Told {
+        self.told
     }
 
     /// The instants at which phases begin, the first one's left out, in seconds.
@@ -254,9 +281,21 @@ impl Plan {
         phases.filter(|(_, phase)| phase.measured).map(|(index, phase)| (index, phase.length_ns))
     }
 
-    /// About so many requests are offered at most.
-    pub(crate) fn expected_requests(&self) -> u64 {
-        let phase = |phase: &Phase| num::rounded(phase.load.ends().1 * num::seconds(phase.length_ns));
+    /// Whether some of what is offered has low priority.
+    pub(super) fn is_mixed(&self) -> bool {
+        self.phases.iter().any(|phase| phase.low.ends().1 > 0.0)
+    }
+
+    /// About so many attempts are made at most: what a run costs.
+    #[must_use]
+    pub fn expected_attempts(&self) -> u64 {
+        let closed =
+            self.closed.map_or(0.0, |closed| f64::from(closed.clients) / num::seconds(closed.think_ns));
+        let tries = 1.0 + self.retries.map_or(0.0, |retries| f64::from(retries.most));
+        let phase = |phase: &Phase| {
+            let per_s = closed + (phase.load.ends().1 + phase.low.ends().1) * tries;
+            num::rounded(per_s * num::seconds(phase.length_ns))
+        };
         self.phases.iter().map(phase).sum()
     }
 
@@ -281,7 +320,8 @@ impl Plan {
     /// Whether what is offered at this instant is less than the server can do; never with a closed loop.
     pub(super) fn below_capacity(&self, phase: &Phase, now_ns: u64) -> bool {
         let at_ns = now_ns.saturating_sub(phase.from_ns);
-        self.closed.is_none() && phase.load.at(at_ns, phase.length_ns) < self.capacity_per_s(phase, now_ns)
+        let offered_per_s = phase.load.at(at_ns, phase.length_ns) + phase.low.at(at_ns, phase.length_ns);
+        self.closed.is_none() && offered_per_s < self.capacity_per_s(phase, now_ns)
     }
 }
 

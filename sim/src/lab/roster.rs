@@ -2,6 +2,7 @@
 //!
 //! | name | is |
 //! | --- | --- |
+//! | `knee` | ours, with the options of the plan's `[knee]` |
 //! | `vegas`, `gradient2`, `gradient`, `aimd` | our presets |
 //! | `vegas-netflix`, … | the references, with the deviations below |
 //! | `windowed-vegas`, `windowed-gradient2` | the references behind the reference's averaging window of 1 s |
@@ -15,15 +16,16 @@
 //! One more is a name in [`NAMES`] and a line in [`seat`]; one that also wants to hear of refusals and of time
 //! implements [`Limiter`](super::limiter::Limiter) itself.
 //!
-//! All adaptive ones start at 20 and go to 1000 at most: the greatest limit decides the rows of 400 slots,
-//! the first one those of a single slot, so both have to be the same for all.
+//! All adaptive ones start at 20, which to `knee` is where doubling ends, and go to 1000 at most: the greatest limit
+//! decides the rows of 400 slots, the first one those of a single slot, so both have to be the same for all.
 
 use core::time::Duration;
 
 use tollgate::ConfigError;
 use tollgate::adapt::{
     Aimd, AimdSettings, Estimator, Gradient, Gradient2, Gradient2Reference, Gradient2Settings,
-    GradientReference, GradientSettings, Learning, Vegas, VegasSettings, Window, WindowSettings,
+    GradientReference, GradientSettings, Knee, KneeSettings, Learning, Vegas, VegasSettings, Window,
+    WindowSettings,
 };
 
 use super::error::LabError;
@@ -36,6 +38,7 @@ const MAX: u32 = 1000;
 
 /// Names without a number in them, as `--help` lists them.
 pub const NAMES: &[&str] = &[
+    "knee",
     "vegas",
     "gradient2",
     "gradient",
@@ -56,19 +59,35 @@ pub const USUAL: &[&str] = match NAMES {
     [] => &[],
 };
 
+/// What a plan tells those who can be told.
+#[derive(Clone, Copy, Debug)]
+pub struct Told {
+    /// The delay that is wanted, for `NAME+deadline`.
+    pub target: Duration,
+    /// The settings of `knee`.
+    pub knee: KneeSettings,
+}
+
+impl Default for Told {
+    fn default() -> Self {
+        let knee = KneeSettings { initial: INITIAL, max: MAX, ..KneeSettings::default() };
+        Self { target: Duration::from_millis(50), knee }
+    }
+}
+
 /// Whether there is an estimator of this name.
 ///
 /// # Errors
 /// [`LabError::Estimator`].
 pub fn check(name: &str) -> Result<(), LabError> {
-    seat(name, Duration::from_millis(1)).map(drop)
+    seat(name, Told::default()).map(drop)
 }
 
-/// The estimator of this name at its first limit. `target` is the delay that is wanted, for those that can be told.
+/// The estimator of this name at its first limit.
 ///
 /// # Errors
 /// [`LabError::Estimator`] if there is none of this name, [`LabError::Settings`] if the core refuses its settings.
-pub fn seat(name: &str, target: Duration) -> Result<Seat, LabError> {
+pub fn seat(name: &str, told: Told) -> Result<Seat, LabError> {
     if let Some(limit) = name.strip_prefix("fixed-") {
         let limit = limit.parse().ok().filter(|limit| (1..=1_000_000).contains(limit));
         return limit.map(|limit| Seat::foretold(vec![limit])).ok_or_else(|| unknown(name));
@@ -99,11 +118,12 @@ pub fn seat(name: &str, target: Duration) -> Result<Seat, LabError> {
     let aimd_netflix = AimdSettings { initial: INITIAL, min: 1, max: MAX, ..AimdSettings::netflix() };
     let window = WindowSettings::netflix();
     let built = match name {
+        "knee" => ours(Knee::new(told.knee), told.knee.min),
         "vegas" => ours(Vegas::new(vegas), vegas.min),
         "gradient2" => ours(Gradient2::new(gradient2), gradient2.min),
         "gradient" => ours(Gradient::new(gradient), gradient.min),
         "aimd" => ours(Aimd::new(aimd), aimd.min),
-        "aimd+deadline" => ours(Aimd::new(AimdSettings { timeout: target, ..aimd }), aimd.min),
+        "aimd+deadline" => ours(Aimd::new(AimdSettings { timeout: told.target, ..aimd }), aimd.min),
         "vegas-netflix" => reference(Vegas::new(vegas_netflix), vegas_netflix.min),
         "gradient2-netflix" => reference(Gradient2::new(gradient2_netflix), gradient2_netflix.min),
         "gradient-netflix" => reference(Gradient::new(gradient_netflix), gradient_netflix.min),
@@ -144,12 +164,13 @@ mod tests {
     #[test]
     fn every_name_is_an_estimator_that_starts_within_its_bounds() {
         for &name in NAMES {
-            let seat = seat(name, Duration::from_millis(50)).expect(name);
+            let seat = seat(name, Told::default()).expect(name);
             let limit = seat.limiter.limit();
             assert!((seat.bounds.0..=seat.bounds.1).contains(&limit), "{name}: {limit} {:?}", seat.bounds);
-            assert!(name == "none" || limit == INITIAL, "{name}: {limit}");
+            let first = if name == "knee" { 5 } else { INITIAL };
+            assert!(name == "none" || limit == first, "{name}: {limit}");
         }
-        assert_eq!(seat("fixed-7", Duration::ZERO).unwrap().limiter.limit(), 7);
+        assert_eq!(seat("fixed-7", Told::default()).unwrap().limiter.limit(), 7);
     }
 
     #[test]

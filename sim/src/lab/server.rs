@@ -97,6 +97,11 @@ impl<'a> Server<'a> {
             Wave::Constant(slow) => slow,
             wave => wave.at(now_ns.saturating_sub(self.phase.from_ns), self.phase.length_ns),
         };
-        now_ns.saturating_add(num::rounded(num::real(work_ns) * contention * slow))
+        let alone = contention == 1.0 && slow == 1.0;
+        now_ns.saturating_add(if alone {
+            work_ns
+        } else {
+            num::rounded(num::real(work_ns) * contention * slow)
+        })
     }
 }

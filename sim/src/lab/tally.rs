@@ -65,11 +65,14 @@ pub struct Tally {
     pub by_limiter: Vec<u64>,
     /// Attempts made while less was offered than the server could do, and how many of them were refused.
     pub below: (u64, u64),
+    /// Attempts that matter, where some have low priority, and how many of them were completed within the deadline.
+    pub important: (u64, u64),
     /// Events handled.
     pub events: u64,
     latency: Histogram<u32>,
     limit_ns: u128,
     measured_ns: u64,
+    mixed: bool,
     /// Of the phase that runs.
     phase: usize,
     from_ns: u64,
@@ -87,6 +90,8 @@ impl Tally {
             books: Books::default(),
             by_limiter: vec![0; num::index(plan.limiters)],
             below: (0, 0),
+            important: (0, 0),
+            mixed: plan.is_mixed(),
             events: 0,
             latency: histogram(),
             limit_ns: 0,
@@ -131,6 +136,25 @@ impl Tally {
         }
     }
 
+    /// An attempt was made. Says whether it counts among those that matter.
+    #[inline]
+    pub(super) fn came(&mut self, now_ns: u64, low: bool) -> bool {
+        let counts = self.mixed && !low && self.measures(now_ns);
+        self.important.0 += u64::from(counts);
+        counts
+    }
+
+    /// One of those that matter was completed within the deadline, if `kept`.
+    #[inline]
+    pub(super) fn kept(&mut self, kept: bool) {
+        self.important.1 += u64::from(kept);
+    }
+
+    /// So many of those that matter were in flight at the end of the run, and are left out.
+    pub(super) const fn undecided(&mut self, count: u64) {
+        self.important.0 -= count;
+    }
+
     /// `count` more were refused, all in the measured part or none; `below` of them below capacity.
     pub(super) fn refused(&mut self, now_ns: u64, count: u64, below: u64) {
         self.events += count;
@@ -155,9 +179,9 @@ impl Tally {
         if !on_time {
             return;
         }
-        let part = u128::from(now_ns - self.phase_from_ns) * u128::from(num::count(BINS));
-        let bin = num::narrow_index(part / u128::from(self.phase_length_ns));
-        if let Some(count) = self.bins[self.phase].get_mut(bin) {
+        // An hour a thousand times fits.
+        let part = (now_ns - self.phase_from_ns) * num::count(BINS) / self.phase_length_ns;
+        if let Some(count) = self.bins[self.phase].get_mut(num::narrow_index(part.into())) {
             *count += 1;
         }
         if measures {

@@ -4,9 +4,9 @@ use core::fmt;
 
 use toml::Spanned;
 
-use super::error::{PlanError, Text};
 use super::file::ExpectFile;
 use super::{Figure, Tenant, Window};
+use crate::plan_file::{PlanFileError, Text};
 
 /// Whose figure.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -102,7 +102,7 @@ pub(super) struct Known<'a> {
 }
 
 impl Known<'_> {
-    fn tenants(&self, text: Text<'_>, name: &Spanned<String>) -> Result<Whom, PlanError> {
+    fn tenants(&self, text: Text<'_>, name: &Spanned<String>) -> Result<Whom, PlanFileError> {
         let of = |tenants: Vec<u32>| Whom::Each { name: name.get_ref().clone(), tenants };
         let all = (0_u32..).zip(self.tenants);
         if name.get_ref() == "each" {
@@ -122,7 +122,7 @@ impl Known<'_> {
         Ok(of(one))
     }
 
-    fn window(&self, text: Text<'_>, name: &Spanned<String>) -> Result<usize, PlanError> {
+    fn window(&self, text: Text<'_>, name: &Spanned<String>) -> Result<usize, PlanFileError> {
         let found = self.windows.iter().position(|window| window.name == *name.get_ref());
         found.ok_or_else(|| {
             let names: Vec<&str> = self.windows.iter().map(|window| window.name.as_str()).collect();
@@ -132,7 +132,7 @@ impl Known<'_> {
     }
 }
 
-fn allowed(text: Text<'_>, file: &Spanned<ExpectFile>) -> Result<Allowed, PlanError> {
+fn allowed(text: Text<'_>, file: &Spanned<ExpectFile>) -> Result<Allowed, PlanFileError> {
     let (expect, place) = (file.get_ref(), Some(file.span()));
     let refused = |reason: &str| Err(text.at(place.clone(), reason));
     let margin = expect.margin.map_or(0.0, |margin| margin.0);
@@ -159,7 +159,7 @@ pub(super) fn range(
     text: Text<'_>,
     file: &Spanned<ExpectFile>,
     known: &Known<'_>,
-) -> Result<Range, PlanError> {
+) -> Result<Range, PlanFileError> {
     let expect = file.get_ref();
     let whom = expect.tenant.as_ref().map_or(Ok(Whom::All), |name| known.tenants(text, name))?;
     let window = expect.window.as_ref().map(|name| known.window(text, name)).transpose()?;
@@ -181,7 +181,7 @@ pub(super) fn range(
         ));
     }
     let line = match text.at(Some(file.span()), "") {
-        PlanError::Place { line, .. } => line,
+        PlanFileError::Place { line, .. } => line,
         _ => 0,
     };
     Ok(Range {

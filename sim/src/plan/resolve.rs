@@ -8,7 +8,6 @@ use tollgate::gate::Settings;
 use tollgate::rate::{Quota, TokenBucket};
 use toml::Spanned;
 
-use super::error::{PlanError, Text};
 use super::file::{
     ArrivalsFile, EntryFile, GateFile, JobFile, LimiterFile, OpenFile, PlanFile, ServerFile, TenantFile,
     TraceFile,
@@ -18,6 +17,7 @@ use super::value::{Draw, Span};
 use super::{Closed, Coming, CostLaw, Entry, JobLaw, LoadPlan, Plan, Slow, Tenant, Window, gate};
 use crate::arrivals::Law;
 use crate::num;
+use crate::plan_file::{PlanFileError, Text};
 use crate::play::machine::Machine;
 use crate::trace::{Options, Trace};
 
@@ -25,7 +25,7 @@ use crate::trace::{Options, Trace};
 const MOST_JOBS_AT_ONCE: u32 = 1_000_000;
 const MOST_TENANTS: u32 = 10_000;
 
-pub(super) fn plan(path: &Path, content: &str) -> Result<Plan, PlanError> {
+pub(super) fn plan(path: &Path, content: &str) -> Result<Plan, PlanFileError> {
     let file_name = path.display().to_string();
     let text = Text { file: &file_name, content };
     let file: PlanFile =
@@ -87,7 +87,7 @@ struct Parts<'a> {
 }
 
 impl Parts<'_> {
-    fn tenant(&mut self, file: &Spanned<TenantFile>) -> Result<(), PlanError> {
+    fn tenant(&mut self, file: &Spanned<TenantFile>) -> Result<(), PlanFileError> {
         let (text, place, tenant) = (self.text, Some(file.span()), file.get_ref());
         let count = tenant.count.unwrap_or(1);
         let weight = tenant.weight.unwrap_or(1);
@@ -115,7 +115,7 @@ impl Parts<'_> {
         Ok(())
     }
 
-    fn loads_of(&mut self, owner: u32, tenant: &TenantFile) -> Result<(), PlanError> {
+    fn loads_of(&mut self, owner: u32, tenant: &TenantFile) -> Result<(), PlanFileError> {
         for load in &tenant.closed {
             let coming = Coming::Closed(Closed {
                 threads: load.threads.min(MOST_JOBS_AT_ONCE),
@@ -145,7 +145,7 @@ impl Parts<'_> {
         Ok(())
     }
 
-    fn open(&self, file: &Spanned<OpenFile>) -> Result<Coming, PlanError> {
+    fn open(&self, file: &Spanned<OpenFile>) -> Result<Coming, PlanFileError> {
         let load = file.get_ref();
         let refused = |reason: String| Err(self.text.at(Some(file.span()), reason));
         let to_ns = load.to.map_or(self.duration_ns, |to| to.0.min(self.duration_ns));
@@ -175,7 +175,7 @@ impl Parts<'_> {
         Ok(Coming::Open { law, per_s, poisson, from_ns, to_ns })
     }
 
-    fn job(&self, file: &Spanned<JobFile>) -> Result<JobLaw, PlanError> {
+    fn job(&self, file: &Spanned<JobFile>) -> Result<JobLaw, PlanFileError> {
         let job = file.get_ref();
         let refused = |reason: &str| Err(self.text.at(Some(file.span()), reason));
         let cost = match (job.cost, job.input, job.output) {
@@ -202,7 +202,7 @@ impl Parts<'_> {
         })
     }
 
-    fn trace(&mut self, plan: &Path, file: &Spanned<TraceFile>) -> Result<(), PlanError> {
+    fn trace(&mut self, plan: &Path, file: &Spanned<TraceFile>) -> Result<(), PlanFileError> {
         let (load, place) = (file.get_ref(), Some(file.span()));
         if !self.tenants.is_empty() {
             return Err(self.text.at(place, "found [trace] beside [[tenant]], allowed is one of them"));
@@ -235,7 +235,7 @@ fn gate_settings(
     text: Text<'_>,
     file: &Spanned<GateFile>,
     tenants: &[Tenant],
-) -> Result<Settings, PlanError> {
+) -> Result<Settings, PlanFileError> {
     let settings = gate::settings(file.get_ref());
     match Machine::new(settings, file.get_ref().limit.0, tenants, false) {
         Ok(_) => Ok(settings),
@@ -244,7 +244,7 @@ fn gate_settings(
 }
 
 /// The whole run, and those named.
-fn windows(text: Text<'_>, file: &PlanFile) -> Result<Vec<Window>, PlanError> {
+fn windows(text: Text<'_>, file: &PlanFile) -> Result<Vec<Window>, PlanFileError> {
     let duration = *file.duration.get_ref();
     let mut windows = vec![Window { name: "run".to_owned(), from_ns: 0, to_ns: duration.0 }];
     for window in &file.window {
@@ -262,7 +262,7 @@ fn windows(text: Text<'_>, file: &PlanFile) -> Result<Vec<Window>, PlanError> {
     Ok(windows)
 }
 
-fn slow(text: Text<'_>, server: &ServerFile) -> Result<Vec<Slow>, PlanError> {
+fn slow(text: Text<'_>, server: &ServerFile) -> Result<Vec<Slow>, PlanFileError> {
     let check = |span: &Spanned<super::file::SlowFile>| {
         let slow = span.get_ref();
         if slow.from.0 >= slow.to.0 || slow.factor.0 <= 0.0 {
@@ -274,7 +274,7 @@ fn slow(text: Text<'_>, server: &ServerFile) -> Result<Vec<Slow>, PlanError> {
     server.slow.iter().map(check).collect()
 }
 
-fn limiter(text: Text<'_>, file: Option<&Spanned<LimiterFile>>) -> Result<Option<Quota>, PlanError> {
+fn limiter(text: Text<'_>, file: Option<&Spanned<LimiterFile>>) -> Result<Option<Quota>, PlanFileError> {
     let Some(file) = file else { return Ok(None) };
     let limiter = file.get_ref();
     let quota = Quota::new(limiter.tokens, Duration::from_nanos(limiter.per.0)).burst(limiter.burst);

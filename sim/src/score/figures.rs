@@ -24,6 +24,8 @@ pub struct Figures {
     pub recovery_ms: Option<f64>,
     /// Jain's index over the limiters.
     pub jain: Option<f64>,
+    /// Completed within the deadline ÷ offered, of what has no low priority; where something has.
+    pub kept: Option<f64>,
     /// Mean limit, all limiters together.
     pub mean_limit: f64,
 }
@@ -31,12 +33,14 @@ pub struct Figures {
 impl Figures {
     pub(super) fn of(plan: &Plan, tally: &Tally, oracle: &Oracle) -> Self {
         let (below, wrongful) = tally.below;
+        let (important, kept) = tally.important;
         Self {
             goodput_ratio: ratio(tally.on_time(), oracle.on_time),
             p99_ratio: ratio(tally.p99_ns(), oracle.p99_ns),
             wrongful_refusals: (below > 0).then(|| num::real(wrongful) / num::real(below)),
             recovery_ms: recovery_ms(plan, tally, oracle),
             jain: (plan.limiters() > 1).then(|| jain(&tally.by_limiter)),
+            kept: (important > 0).then(|| num::real(kept) / num::real(important)),
             mean_limit: tally.mean_limit(),
         }
     }
@@ -53,6 +57,7 @@ impl Figures {
             wrongful_refusals: mean(|run| run.wrongful_refusals),
             recovery_ms: mean(|run| run.recovery_ms),
             jain: mean(|run| run.jain),
+            kept: mean(|run| run.kept),
             mean_limit: mean(|run| Some(run.mean_limit)).unwrap_or(0.0),
         }
     }
@@ -66,6 +71,7 @@ impl Figures {
             Figure::WrongfulRefusals => self.wrongful_refusals,
             Figure::Jain => self.jain,
             Figure::RecoveryMs => self.recovery_ms,
+            Figure::Kept => self.kept,
         }
     }
 }

@@ -2,10 +2,10 @@
 
 use comfy_table::{CellAlignment, Table, presets};
 
-use super::{GOOD, PlanScore, QUICK, Row, Score};
+use super::{Figures, GOOD, PlanScore, QUICK, Row, Score, bars};
 use crate::num;
 
-const HEADER: [&str; 9] = [
+const HEADER: [&str; 10] = [
     "plan",
     "estimator",
     "goodput\nratio",
@@ -14,11 +14,23 @@ const HEADER: [&str; 9] = [
     "wrongful\nrefusals",
     "recovery\nms",
     "Jain",
+    "kept",
     "mean\nlimit",
 ];
 
-const TOTALS: [&str; 7] =
-    ["estimator", "mean\ngoodput", "plans", "goodput\n≥ 0.95", "p99\n≤ 1.5", "both", "both,\nnot tuned"];
+const TOTALS: [&str; 11] = [
+    "estimator",
+    "mean\ngoodput",
+    "mean\np99",
+    "wrongful\nrefusals",
+    "median\nrecovery ms",
+    "mean\nJain",
+    "plans",
+    "goodput\n≥ 0.95",
+    "p99\n≤ 1.5",
+    "both",
+    "both,\nnot tuned",
+];
 
 /// Everything.
 #[must_use]
@@ -34,8 +46,9 @@ pub fn render(score: &Score) -> String {
 /// The totals, and what was out of place.
 #[must_use]
 pub fn brief(score: &Score) -> String {
+    let bars = bars::missed(score).into_iter().map(|bar| format!("below the bar: {bar}\n"));
     let failures = score.failures.iter().map(|failure| format!("FAILED {failure}\n"));
-    format!("{}\n{}", totals(score), failures.collect::<String>())
+    format!("{}\n{}", totals(score), bars.chain(failures).collect::<String>())
 }
 
 fn table(header: &[&str]) -> Table {
@@ -64,10 +77,7 @@ pub fn one(plan: &PlanScore) -> String {
     format!("{} (oracle {}, {} seeds{tuned})\n{}", plan.plan, limits.join("/"), plan.seeds, aligned(table, 2))
 }
 
-fn cells(plan: &str, row: &Row) -> [String; 9] {
-    let or_none = |value: Option<f64>, digits: usize| {
-        value.map_or_else(|| "-".to_owned(), |value| format!("{value:.digits$}"))
-    };
+fn cells(plan: &str, row: &Row) -> [String; 10] {
     [
         plan.to_owned(),
         row.estimator.clone(),
@@ -77,8 +87,13 @@ fn cells(plan: &str, row: &Row) -> [String; 9] {
         or_none(row.mean.wrongful_refusals, 3),
         or_none(row.mean.recovery_ms, 0),
         or_none(row.mean.jain, 3),
+        or_none(row.mean.kept, 4),
         format!("{:.1}", row.mean.mean_limit),
     ]
+}
+
+fn or_none(value: Option<f64>, digits: usize) -> String {
+    value.map_or_else(|| "-".to_owned(), |value| format!("{value:.digits$}"))
 }
 
 /// The totals of each estimator over all plans.
@@ -89,14 +104,26 @@ pub fn totals(score: &Score) -> String {
     for (index, name) in names.iter().map(|row| &row.estimator).enumerate() {
         let rows: Vec<(&PlanScore, &Row)> =
             score.plans.iter().filter_map(|plan| Some((plan, plan.rows.get(index)?))).collect();
-        let total: f64 = rows.iter().map(|(_, row)| row.mean.goodput_ratio).sum();
+        let all = |of: &dyn Fn(&Figures) -> Option<f64>| -> Vec<f64> {
+            rows.iter().filter_map(|(_, row)| of(&row.mean)).collect()
+        };
+        let mean = |values: Vec<f64>| {
+            let count = num::real(num::count(values.len()));
+            (!values.is_empty()).then(|| values.iter().sum::<f64>() / count)
+        };
+        let mut recoveries = all(&|mean| mean.recovery_ms);
+        recoveries.sort_by(f64::total_cmp);
         let count = |holds: &dyn Fn(&PlanScore, &Row) -> bool| {
             rows.iter().filter(|(plan, row)| holds(plan, row)).count()
         };
         let untuned = count(&|plan, _| !plan.tuned);
         table.add_row([
             name.clone(),
-            format!("{:.3}", total / num::real(num::count(rows.len()))),
+            or_none(mean(all(&|mean| Some(mean.goodput_ratio))), 3),
+            or_none(mean(all(&|mean| Some(mean.p99_ratio))), 2),
+            or_none(mean(all(&|mean| mean.wrongful_refusals)), 3),
+            or_none(recoveries.get(recoveries.len() / 2).copied(), 0),
+            or_none(mean(all(&|mean| mean.jain)), 3),
             rows.len().to_string(),
             count(&|_, row| row.mean.goodput_ratio >= GOOD).to_string(),
             count(&|_, row| row.mean.p99_ratio <= QUICK).to_string(),

@@ -1,11 +1,15 @@
+use std::rc::Rc;
+
+use tollgate::adapt::Sample;
+
 use super::super::limiter::Limiter;
 use super::super::plan::tests::{parse, small, text};
-use super::super::roster;
+use super::super::roster::{self, Told};
 use super::*;
 
 fn outcomes(plan: &Plan, seed: u64, name: &str) -> Outcomes {
     let requests = Requests::draw(plan, seed);
-    let seats = (0..plan.limiters).map(|_| roster::seat(name, Duration::from_millis(50)).unwrap()).collect();
+    let seats = (0..plan.limiters).map(|_| roster::seat(name, Told::default()).unwrap()).collect();
     run(plan, seed, &requests, seats, None)
 }
 
@@ -96,7 +100,7 @@ fn a_closed_loop_never_has_more_in_flight_than_clients() {
     let plan =
         parse(&text("").replace("[server]", "[closed]\nclients = 3\nthink = \"1ms\"\n[server]")).unwrap();
     let mut curve = Curve::new(&plan);
-    let seats = vec![roster::seat("none", Duration::ZERO).unwrap()];
+    let seats = vec![roster::seat("none", Told::default()).unwrap()];
     let outcomes = run(&plan, 1, &Requests::draw(&plan, 1), seats, Some(&mut curve));
     assert!(outcomes.tally.on_time() > 100);
     assert!(curve.cells.len() > 290 && curve.cells.iter().all(|cell| cell.in_flight <= 3));
@@ -193,4 +197,29 @@ fn an_answer_out_of_bounds_is_noticed() {
     let seat = Seat { bounds: (2, 5), ..Seat::foretold(vec![1]) };
     let outcomes = run(&plan, 1, &Requests::draw(&plan, 1), vec![seat], None);
     assert_eq!(outcomes.broken, Some(Broken::OutOfBounds { limit: 1, bounds: (2, 5) }));
+}
+
+#[test]
+fn what_matters_is_kept_where_a_part_of_the_limit_is_reserved_for_it_and_lost_where_none_is() {
+    let kept = |top: &str| {
+        let outcomes = outcomes(&with(top, "", "load = 0.3\nlow = 3"), 1, "fixed-8");
+        assert_eq!(outcomes.broken, None);
+        let (offered, kept) = outcomes.tally.important;
+        assert!((40..80).contains(&offered), "a third of 200 a second for 0.9 s: {offered}");
+        let all = outcomes.tally.phases[0];
+        assert!(all.offered > 8 * offered && all.refused > 0, "{all:?}");
+        num::real(kept) / num::real(offered)
+    };
+    assert!(kept("reserved = 0.75") > 0.97, "{}", kept("reserved = 0.75"));
+    assert!(kept("") < 0.6, "{}", kept(""));
+}
+
+#[test]
+fn what_is_reserved_is_kept_from_low_priority_also_while_it_is_idle() {
+    let plan = with("reserved = 0.75", "", "load = 0\nlow = 50");
+    let mut curve = Curve::new(&plan);
+    let seats = vec![roster::seat("fixed-8", Told::default()).unwrap()];
+    let outcomes = run(&plan, 1, &Requests::draw(&plan, 1), seats, Some(&mut curve));
+    assert_eq!((outcomes.broken, outcomes.tally.important), (None, (0, 0)));
+    assert_eq!(curve.cells.iter().map(|cell| cell.in_flight).max(), Some(2));
 }

@@ -1,17 +1,23 @@
 //! From the words of a plan to one in which everything fits together.
 
 use core::ops::Range;
+use core::time::Duration;
 use std::path::Path;
+use std::sync::Arc;
 
+use tollgate::adapt::Knee;
 use toml::Spanned;
 
-use super::super::error::{LabError, Text};
 use super::super::file::{ExpectFile, LawFile, PauseFile, PhaseFile, PlanFile, RangeFile, ServerFile};
 use super::super::law::Law;
-use super::super::roster;
+use super::super::recorded::Recorded;
+use super::super::roster::{self, Told};
 use super::super::value::Span;
 use super::super::wave::Wave;
-use super::{Closed, Expected, Figure, Phase, Plan, Retries, SEEDS, ServerPlan};
+use super::{Closed, Expected, Figure, GOOD, Phase, Plan, QUICK, Retries, SEEDS, ServerPlan};
+use crate::num;
+use crate::plan_file::{PlanFileError, Text};
+use crate::trace::{Options, Trace};
 
 /// An hour of virtual time.
 const LONGEST_NS: u64 = 3_600_000_000_000;
@@ -32,26 +38,26 @@ impl Check<'_> {
         place: Range<usize>,
         (name, given): (&str, impl ToString),
         allowed: &str,
-    ) -> Result<(), LabError> {
+    ) -> Result<(), PlanFileError> {
         if holds {
             return Ok(());
         }
         Err(self.0.at(Some(place), format!("{name} is {}, allowed is {allowed}", given.to_string())))
     }
 
-    fn share(self, name: &str, share: f64, place: Range<usize>) -> Result<f64, LabError> {
+    fn share(self, name: &str, share: f64, place: Range<usize>) -> Result<f64, PlanFileError> {
         self.unless((0.0..=1.0).contains(&share), place, (name, share), "0 to 1")?;
         Ok(share)
     }
 
-    fn wave(self, wave: Wave, least: f64, place: Range<usize>, name: &str) -> Result<Wave, LabError> {
+    fn wave(self, wave: Wave, least: f64, place: Range<usize>, name: &str) -> Result<Wave, PlanFileError> {
         let (low, high) = wave.ends();
         let fine = low >= least && high <= 1e5;
         self.unless(fine, place, (name, format!("{low} to {high}")), &format!("{least} to 100000"))?;
         Ok(wave)
     }
 
-    fn server(self, words: &Spanned<ServerFile>) -> Result<ServerPlan, LabError> {
+    fn server(self, words: &Spanned<ServerFile>) -> Result<ServerPlan, PlanFileError> {
         let (place, server) = (|| words.span(), words.get_ref());
         let slots = server.slots;
         self.unless((1..=100_000).contains(&slots), place(), ("slots", slots), "1 to 100000")?;
@@ -71,6 +77,7 @@ impl Check<'_> {
                 Law::LogNormal { sigma }
             }
             LawFile::Pareto => Law::Pareto,
+            LawFile::Recorded => Law::Recorded,
             LawFile::Bimodal(modes) => {
                 let (fast, slow) = (modes.fast, modes.slow);
                 let fine = fast > 0.0 && fast <= slow && slow <= 1e4;
@@ -105,7 +112,7 @@ impl Check<'_> {
         from_ns: u64,
         server: &ServerPlan,
         closed: bool,
-    ) -> Result<Phase, LabError> {
+    ) -> Result<Phase, PlanFileError> {
         let (place, phase) = (|| words.span(), words.get_ref());
         self.unless(phase.length.0 > 0, place(), ("length", 0), "more than 0")?;
         let given = if phase.load.is_some() { "given" } else { "not given" };
@@ -113,6 +120,7 @@ impl Check<'_> {
         self.unless(phase.load.is_some() != closed, place(), ("load", given), allowed)?;
         let capacity = server.capacity_per_s(server.slots, server.slow_share);
         let load = self.wave(phase.load.unwrap_or(Wave::Constant(0.0)), 0.0, place(), "load")?;
+        let low = self.wave(phase.low.unwrap_or(Wave::Constant(0.0)), 0.0, place(), "low")?;
         let slots = phase.slots.unwrap_or_else(|| Wave::Constant(f64::from(server.slots)));
         let slots = self.wave(slots, 1.0, place(), "slots")?;
         let jumps = matches!(slots, Wave::Constant(_) | Wave::Square { .. });
@@ -123,6 +131,7 @@ impl Check<'_> {
             from_ns,
             length_ns: phase.length.0,
             load: load.times(capacity),
+            low: low.times(capacity),
             slots,
             slow,
             failures: self.share("failures", phase.failures, place())?,
@@ -131,7 +140,7 @@ impl Check<'_> {
         })
     }
 
-    fn phases(self, file: &PlanFile, server: &ServerPlan) -> Result<Vec<Phase>, LabError> {
+    fn phases(self, file: &PlanFile, server: &ServerPlan) -> Result<Vec<Phase>, PlanFileError> {
         let mut phases: Vec<Phase> = Vec::new();
         for words in &file.phase {
             let from_ns = phases.last().map_or(0, |phase| phase.to_ns());
@@ -144,7 +153,7 @@ impl Check<'_> {
         Ok(phases)
     }
 
-    fn closed(self, file: &PlanFile) -> Result<Option<Closed>, LabError> {
+    fn closed(self, file: &PlanFile) -> Result<Option<Closed>, PlanFileError> {
         let Some(words) = &file.closed else { return Ok(None) };
         let (clients, think_ns) = (words.get_ref().clients, words.get_ref().think.0);
         let fine = (1..=1_000_000).contains(&clients);
@@ -155,22 +164,78 @@ impl Check<'_> {
         Ok(Some(Closed { clients, think_ns }))
     }
 
-    fn retries(self, file: &PlanFile) -> Result<Option<Retries>, LabError> {
+    fn retries(self, file: &PlanFile) -> Result<Option<Retries>, PlanFileError> {
         let Some(words) = &file.retries else { return Ok(None) };
         let most = words.get_ref().most;
         self.unless((1..=3).contains(&most), words.span(), ("most", most), "1 to 3")?;
         Ok(Some(Retries { most, backoff: matches!(words.get_ref().pause, PauseFile::Backoff) }))
     }
 
-    fn expected(self, name: &Spanned<String>, words: &ExpectFile) -> Result<Vec<Expected>, LabError> {
+    /// Arrivals and costs from a trace beside the plan.
+    fn recorded(self, path: &Path, file: &PlanFile) -> Result<Option<Arc<Recorded>>, PlanFileError> {
+        let law = matches!(file.server.get_ref().law, LawFile::Recorded);
+        let Some(words) = &file.trace else {
+            self.unless(!law, file.server.span(), ("law", "recorded"), "only with a [trace]")?;
+            return Ok(None);
+        };
+        self.unless(law, words.span(), ("law", "another"), "recorded with a [trace]")?;
+        let open = file.retries.is_none() && file.closed.is_none();
+        self.unless(open, words.span(), ("load", "of clients that come back"), "an open one with a [trace]")?;
+        let steady = |words: &Spanned<PhaseFile>| matches!(words.get_ref().load, Some(Wave::Constant(_)));
+        let waves = file.phase.iter().find(|words| !steady(words));
+        let place = waves.map_or(WHOLE, Spanned::span);
+        self.unless(waves.is_none(), place, ("load", "no number"), "a number with a [trace]")?;
+        let beside = path.parent().unwrap_or_else(|| Path::new(""));
+        let trace = Trace::open(&beside.join(&words.get_ref().file), Options::default())?;
+        Ok(Some(Arc::new(Recorded::of(&trace, words.get_ref().instants))))
+    }
+
+    /// What is reserved for what has no low priority, millionths.
+    fn reserved(self, file: &PlanFile, phases: &[Phase]) -> Result<Option<u32>, PlanFileError> {
+        let mixed = phases.iter().any(|phase| phase.low.ends().1 > 0.0);
+        let open = file.retries.is_none() && file.closed.is_none();
+        self.unless(open || !mixed, WHOLE, ("low", "given"), "none with clients that come back")?;
+        let Some(words) = &file.reserved else { return Ok(None) };
+        let share = self.share("reserved", *words.get_ref(), words.span())?;
+        self.unless(mixed, words.span(), ("reserved", share), "only with a phase that has a low load")?;
+        Ok(Some(num::clamp_u32(num::rounded(share * 1e6))))
+    }
+
+    /// What estimators are told; `target_ns` is for those with a deadline.
+    fn told(self, file: &PlanFile, target_ns: u64) -> Result<Told, PlanFileError> {
+        let mut told = Told { target: Duration::from_nanos(target_ns), ..Told::default() };
+        if let Some(words) = &file.knee {
+            let duration = |span: Span| Duration::from_nanos(span.0);
+            told.knee.target_delay = words.get_ref().target_delay.map(duration);
+            told.knee.max_healthy_rtt = words.get_ref().max_healthy_rtt.map(duration);
+            told.knee.sharers = words.get_ref().sharers.unwrap_or(told.knee.sharers);
+            Knee::new(told.knee).map_err(|error| self.0.at(Some(words.span()), format!("knee: {error}")))?;
+        }
+        Ok(told)
+    }
+
+    fn bars(file: &PlanFile) -> Vec<(Figure, f64)> {
+        let bars = file.bars;
+        let given = [
+            (Figure::GoodputRatio, Some(bars.goodput_ratio.unwrap_or(GOOD))),
+            (Figure::P99Ratio, Some(bars.p99_ratio.unwrap_or(QUICK))),
+            (Figure::WrongfulRefusals, bars.wrongful_refusals),
+            (Figure::Jain, bars.jain),
+            (Figure::Kept, bars.kept),
+        ];
+        given.into_iter().filter_map(|(figure, bar)| Some((figure, bar?))).collect()
+    }
+
+    fn expected(self, name: &Spanned<String>, words: &ExpectFile) -> Result<Vec<Expected>, PlanFileError> {
         let estimator = name.get_ref();
         roster::check(estimator).map_err(|error| self.0.at(Some(name.span()), error.to_string()))?;
-        let figures: [(Figure, Option<RangeFile>); 5] = [
+        let figures: [(Figure, Option<RangeFile>); 6] = [
             (Figure::GoodputRatio, words.goodput_ratio),
             (Figure::P99Ratio, words.p99_ratio),
             (Figure::WrongfulRefusals, words.wrongful_refusals),
             (Figure::Jain, words.jain),
             (Figure::RecoveryMs, words.recovery_ms),
+            (Figure::Kept, words.kept),
         ];
         let given = figures.into_iter().filter_map(|(figure, range)| Some((figure, range?)));
         let expected = given.map(|(figure, range)| Expected {
@@ -183,7 +248,7 @@ impl Check<'_> {
     }
 }
 
-pub(super) fn plan(path: &Path, content: &str) -> Result<Plan, LabError> {
+pub(super) fn plan(path: &Path, content: &str) -> Result<Plan, PlanFileError> {
     let file_name = path.display().to_string();
     let text = Text { file: &file_name, content };
     let file: PlanFile =
@@ -210,11 +275,15 @@ pub(super) fn plan(path: &Path, content: &str) -> Result<Plan, LabError> {
     }
     Ok(Plan {
         name: path.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned()),
+        path: path.to_path_buf(),
         seeds: seeds.to_vec(),
         expected,
+        bars: Check::bars(&file),
         warm_up_ns: file.warm_up.0,
         deadline_ns,
-        target_delay_ns: file.target_delay.map_or(deadline_ns / 2, |span| span.0),
+        recorded: check.recorded(path, &file)?,
+        reserved_ppm: check.reserved(&file, &phases)?,
+        told: check.told(&file, file.target_delay.map_or(deadline_ns / 2, |span| span.0))?,
         limiters,
         stagger_ns: file.stagger.0,
         tick_ns,

@@ -69,7 +69,17 @@ fn mistakes_are_named_with_their_line_and_what_is_allowed() {
         (
             "load = 1",
             "load = 1\n[expect.magic]\njain = {}",
-            "plans/small.toml:12:9: estimator is \"magic\", allowed is vegas",
+            "plans/small.toml:12:9: estimator is \"magic\", allowed is knee",
+        ),
+        ("[server]", "reserved = 0.5\n[server]", "only with a phase that has a low load"),
+        ("load = 1", "load = 1\nlow = -1", "low is -1 to -1, allowed is 0 to 100000"),
+        ("\"exponential\"", "\"recorded\"", "law is recorded, allowed is only with a [trace]"),
+        ("[server]", "[trace]\nfile = \"x.csv\"\n[server]", "law is another, allowed is recorded"),
+        ("[server]", "[bars]\nrecovery_ms = 1\n[server]", "unknown field `recovery_ms`"),
+        (
+            "[server]",
+            "[knee]\nsharers = 0\n[server]",
+            "plans/small.toml:5:1: knee: invalid configuration: sharers is 0, allowed is at least 1",
         ),
         ("load = 1", "load = 1\n[expect.vegas]\nspeed = {}", "plans/small.toml:13:1: unknown field `speed`"),
         ("deadline = \"100ms\"", "", "missing field `deadline`"),
@@ -105,4 +115,28 @@ fn what_is_offered_is_below_capacity_or_not_at_each_moment() {
     let plan = small("load = { low = 0.5, high = 1.5, square = \"200ms\" }");
     let below = |at_ms: u64| plan.below_capacity(&plan.phases[0], at_ms * 1_000_000);
     assert!(!below(50) && below(150));
+}
+
+#[test]
+fn what_comes_back_has_no_priority_and_what_is_recorded_does_not_come_back() {
+    let retries = "[retries]\nmost = 1\npause = \"backoff\"\n[server]";
+    let error = parse(&text("load = 1\nlow = 1").replace("[server]", retries)).unwrap_err().to_string();
+    assert!(error.contains("low is given, allowed is none with clients that come back"), "{error}");
+    let recorded = text("load = 1").replace("exponential", "recorded");
+    let trace = format!("[trace]\nfile = \"x.csv\"\n{retries}");
+    let error = parse(&recorded.replace("[server]", &trace)).unwrap_err().to_string();
+    assert!(error.contains("load is of clients that come back, allowed is an open one"), "{error}");
+    let error = parse(&recorded.replace("[server]", "[trace]\nfile = \"no/such.csv\"\n[server]"));
+    assert!(error.unwrap_err().to_string().contains("plans/no/such.csv: the trace cannot be read"));
+}
+
+#[test]
+fn knee_is_told_what_its_plan_says_and_held_to_its_bars() {
+    let told = "[knee]\ntarget_delay = \"100ms\"\nmax_healthy_rtt = \"1s\"\n[bars]\njain = 0.9\n[server]";
+    let plan = parse(&text("load = 1").replace("[server]", told)).unwrap();
+    let settings = plan.told().knee;
+    let second = core::time::Duration::from_secs(1);
+    assert_eq!((settings.target_delay, settings.max_healthy_rtt), (Some(second / 10), Some(second)));
+    assert_eq!(plan.bars, [(Figure::GoodputRatio, GOOD), (Figure::P99Ratio, QUICK), (Figure::Jain, 0.9)]);
+    assert_eq!(small("load = 1").told().knee.target_delay, None);
 }

@@ -15,7 +15,7 @@ use tollgate_sim::workload::{Costs, Noise};
 use crate::cli::Bench;
 
 /// The trace of the plan that replays it.
-const TENANTS: &str = include_str!("../plans/traces/vtc_arena_27tenants.csv");
+const TENANTS: &str = include_str!("../../plans/traces/vtc_arena_27tenants.csv");
 
 const SLOTS: u32 = 32;
 const LOAD: f64 = 1.2;

@@ -4,8 +4,8 @@ use core::time::Duration;
 
 use tollgate::Timestamp;
 use tollgate::adapt::{
-    Aimd, AimdSettings, Estimator, Guarantee, Knee, KneeSettings, Limiter, LimiterSettings, LimiterStats,
-    Outcome, PartitionId, Partitions, Refusal, Share, Ticket,
+    Aimd, AimdSettings, Estimator, Guarantee, Held, Knee, KneeSettings, Limiter, LimiterSettings,
+    LimiterStats, Outcome, PartitionId, Partitions, Refusal, Share, Ticket,
 };
 use tollgate::slots::Inline;
 
@@ -43,19 +43,19 @@ extern "C" fn proof_partitions_set_limit(parts: &mut Parts, limit: u32) -> u32 {
     parts.limit()
 }
 
-/// Who holds it, as a partition's number; a reason counts down from the end.
 #[unsafe(no_mangle)]
-extern "C" fn proof_partitions_try_acquire(parts: &mut Parts, number: u32, weight: u32) -> u64 {
-    match parts.try_acquire(partition(number), weight) {
-        Ok(Some(PartitionId(number))) => number.into(),
-        Ok(None) => u32::MAX.into(),
-        Err(reason) => u64::MAX.saturating_sub(u64::try_from(reason.index()).unwrap_or(0)),
-    }
+extern "C" fn proof_partitions_try_acquire(
+    parts: &mut Parts,
+    number: u32,
+    weight: u32,
+    held: &mut Held,
+) -> bool {
+    store(held, parts.try_acquire(partition(number), weight))
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn proof_partitions_release(parts: &mut Parts, number: u32, weight: u32) -> bool {
-    parts.release(partition(number), weight).is_ok()
+extern "C" fn proof_partitions_release(parts: &mut Parts, held: &mut Option<Held>) -> bool {
+    held.take().is_some_and(|held| parts.release(held).is_ok())
 }
 
 #[unsafe(no_mangle)]

@@ -144,16 +144,16 @@ fn partitions_do_not_allocate() {
         let counted = allocations(|number| {
             let weight = 1 + u32::try_from(number % 3).unwrap();
             match partitions.try_acquire(partition(number), weight) {
-                Ok(holder) => held.push((holder, weight)),
+                Ok(one) => held.push(one),
                 Err(_) => {
                     refused += 1;
                     paused += u64::from(partitions.pause(at(number), partition(number)).is_some());
                 }
             }
             if number % 3 > 0
-                && let Some((holder, weight)) = held.pop()
+                && let Some(one) = held.pop()
             {
-                partitions.release(holder, weight).unwrap();
+                partitions.release(one).unwrap();
             }
             if number % 20 == 0 {
                 let shares = shares(number);

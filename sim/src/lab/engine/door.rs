@@ -5,7 +5,7 @@
 
 use std::rc::Rc;
 
-use tollgate::adapt::{Guarantee, PartitionId, Partitions, Share};
+use tollgate::adapt::{Guarantee, PartitionId, Partitions, Share, partition};
 use tollgate::permit::{AtomicPermits, Permit};
 use tollgate::slots::Inline;
 
@@ -37,7 +37,7 @@ pub(super) struct Attempt {
 /// A place among those in flight.
 pub(super) enum Held {
     Alike(Permit<Rc<AtomicPermits>>),
-    Of(Option<PartitionId>),
+    Of(partition::Held),
 }
 
 enum Permits {
@@ -89,8 +89,8 @@ impl Door {
     #[inline]
     pub(super) fn leave(&mut self, held: Held) {
         match (&mut self.permits, held) {
-            (Permits::Shared(partitions), Held::Of(holder)) => {
-                let released = partitions.release(holder, 1);
+            (Permits::Shared(partitions), Held::Of(held)) => {
+                let released = partitions.release(held);
                 debug_assert!(released.is_ok(), "what was let in comes back once");
             }
             (_, Held::Alike(permit)) => drop(permit),

@@ -15,6 +15,7 @@
 )]
 
 mod adapt;
+mod algorithm;
 mod fair;
 mod gate;
 mod limiter;

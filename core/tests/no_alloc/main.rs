@@ -3,7 +3,7 @@
 //! A machine that is added gets one function that builds it outside [`allocations`] and drives it inside.
 #![cfg(all(feature = "alloc", not(tollgate_loom)))]
 
-#[path = "no_alloc/adapt.rs"]
+mod action;
 mod adapt;
 
 use core::time::Duration;

@@ -4,6 +4,7 @@ use super::{Code, Mutant};
 
 const PERMITS: Code = Code { file: "core/src/permit/atomic.rs", models: "loom_permits" };
 const BUCKET: Code = Code { file: "core/src/rate/atomic.rs", models: "loom_bucket" };
+const WINDOW: Code = Code { file: "core/src/adapt/atomic_window.rs", models: "loom_window" };
 
 pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
@@ -108,5 +109,99 @@ pub(super) const MUTANTS: &[Mutant] = &[
         code: BUCKET,
         from: "Some(units.wrapping_add(self.scale.rounding()).wrapping_add(cost))",
         to: "Some(units.wrapping_add(cost))",
+    },
+    Mutant {
+        name: "window: a drop overwrites what was counted meanwhile",
+        code: WINDOW,
+        from: "self.drops.fetch_add(1, Ordering::Relaxed);",
+        to: "self.drops.store(self.drops.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);",
+    },
+    Mutant {
+        name: "window: a shortest time overwrites a shorter one",
+        code: WINDOW,
+        from: "self.least.fetch_min(units, Ordering::Relaxed);",
+        to: "self.least.store(units, Ordering::Relaxed);",
+    },
+    Mutant {
+        name: "window: a success overwrites what was counted meanwhile",
+        code: WINDOW,
+        from: "self.word.fetch_add(one, Ordering::Relaxed).wrapping_add(one) >> SUM_BITS",
+        to: "let next = self.word.load(Ordering::Relaxed).wrapping_add(one);\n                \
+             self.word.store(next, Ordering::Relaxed);\n                next >> SUM_BITS",
+    },
+    Mutant {
+        name: "window: a success is counted before its time is added",
+        code: WINDOW,
+        from: "self.word.fetch_add(one, Ordering::Relaxed).wrapping_add(one) >> SUM_BITS",
+        to: "let counted = self.word.fetch_add(1_u64.wrapping_shl(SUM_BITS), Ordering::Relaxed);\n                \
+             self.word.fetch_add(units, Ordering::Relaxed);\n                counted.wrapping_add(one) >> SUM_BITS",
+    },
+    Mutant {
+        name: "window: a most in flight overwrites a greater one",
+        code: WINDOW,
+        from: "self.most_in_flight.fetch_max(in_flight, Ordering::Relaxed);",
+        to: "self.most_in_flight.store(in_flight, Ordering::Relaxed);",
+    },
+    Mutant {
+        name: "window: what it holds is not looked at",
+        code: WINDOW,
+        from: "< num::from_u32(self.size) {",
+        to: "< num::from_u32(self.size.min(1)) {",
+    },
+    Mutant {
+        name: "window: whoever finds it over has it",
+        code: WINDOW,
+        from: "self.ends_ns.compare_exchange(ends_ns, next_ns, Ordering::Relaxed, Ordering::Relaxed).ok()?;",
+        to: "let _ = ends_ns;\n        self.ends_ns.store(next_ns, Ordering::Relaxed);",
+    },
+    Mutant {
+        name: "window: its end is not what was found over",
+        code: WINDOW,
+        from: "self.ends_ns.compare_exchange(ends_ns, next_ns, Ordering::Relaxed, Ordering::Relaxed).ok()?;",
+        to: "let _ = ends_ns;\n        let seen = self.ends_ns.load(Ordering::Relaxed);\n        \
+             self.ends_ns.compare_exchange(seen, next_ns, Ordering::Relaxed, Ordering::Relaxed).ok()?;",
+    },
+    Mutant {
+        name: "window: successes that end while it is taken out are lost",
+        code: WINDOW,
+        from: "self.word.swap(0, Ordering::Relaxed);",
+        to: "self.word.load(Ordering::Relaxed);\n        self.word.store(0, Ordering::Relaxed);",
+    },
+    Mutant {
+        name: "window: drops that end while it is taken out are lost",
+        code: WINDOW,
+        from: "self.drops.swap(0, Ordering::Relaxed);",
+        to: "self.drops.load(Ordering::Relaxed);\n        self.drops.store(0, Ordering::Relaxed);",
+    },
+    Mutant {
+        name: "window: an empty one takes the most in flight with it",
+        code: WINDOW,
+        from: "if successes == 0 && drops == 0 {",
+        to: "if successes == 0 && drops == 0 {\n            self.most_in_flight.store(0, Ordering::Relaxed);",
+    },
+    Mutant {
+        name: "window: an empty one takes the shortest time with it",
+        code: WINDOW,
+        from: "if successes == 0 && drops == 0 {",
+        to: "if successes == 0 && drops == 0 {\n            self.least.store(u64::MAX, Ordering::Relaxed);",
+    },
+    Mutant {
+        name: "window: the most in flight meanwhile is lost",
+        code: WINDOW,
+        from: "self.most_in_flight.swap(0, Ordering::Relaxed);",
+        to: "self.most_in_flight.load(Ordering::Relaxed);\n        \
+             self.most_in_flight.store(0, Ordering::Relaxed);",
+    },
+    Mutant {
+        name: "window: one of drops takes the shortest time with it",
+        code: WINDOW,
+        from: "if successes > 0 { self.least.swap",
+        to: "if successes < u64::MAX { self.least.swap",
+    },
+    Mutant {
+        name: "window: the shortest time meanwhile is lost",
+        code: WINDOW,
+        from: "if successes > 0 { self.least.swap(u64::MAX, Ordering::Relaxed) } else { u64::MAX };",
+        to: "self.least.load(Ordering::Relaxed);\n        self.least.store(u64::MAX, Ordering::Relaxed);",
     },
 ];

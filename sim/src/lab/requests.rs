@@ -181,8 +181,10 @@ mod tests {
         let mixed = Requests::draw(&small("load = 2\nlow = 3"), 1);
         let important: Vec<Request> = mixed.0.iter().copied().filter(|request| !request.what.low).collect();
         assert_eq!(important, alone.0);
-        let low = mixed.len() - alone.len();
-        assert!((500..700).contains(&low), "three times 200 a second: {low}");
+        let low: Vec<u64> =
+            mixed.0.iter().filter(|request| request.what.low).map(|request| request.what.work_ns).collect();
+        assert!((500..700).contains(&low.len()), "three times 200 a second: {}", low.len());
+        assert!(low.iter().zip(&alone.0).all(|(&work, one)| work != one.what.work_ns), "luck of their own");
         assert!(mixed.0.is_sorted_by_key(|request| request.at_ns));
     }
 

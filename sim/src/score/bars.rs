@@ -13,9 +13,9 @@ use super::snapshot::OF;
 use super::{PlanScore, Row, Score};
 
 /// Mean goodput ratio.
-const MEAN: f64 = 0.985;
+pub const MEAN: f64 = 0.985;
 /// Goodput ratio by which a reference may be better.
-const BEATEN: f64 = 0.03;
+pub const BEATEN: f64 = 0.03;
 
 /// The bars that do not hold, a line each; none if `knee` was not scored.
 #[must_use]

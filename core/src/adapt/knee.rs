@@ -55,6 +55,8 @@
 //! - A drop never raises the limit: it ends a round only where hardly anything else comes, and that is death, which
 //!   halves what is *published*. Nothing but fast drops is death, too.
 //! - Drops before the first baseline are fast: with nothing to compare, their times must not become the baseline.
+//! - Who dies while doubling, after it came back or at the start, returns to six tenths of half of what it died at, not
+//!   of the limit that was healthy before: a server that lost most of its slots was sent too much again and again.
 //! - Startup ends at [`initial`](KneeSettings::initial), 20, from where steady growth takes up to half of the limit in
 //!   a round.
 //! - A verified rise of `s0` is followed by an early dip, as a verified fall is.

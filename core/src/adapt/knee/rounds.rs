@@ -52,7 +52,7 @@ impl Knee {
         self.learn_baseline(round);
         if let Some(before) = self.judge(round) {
             self.verify(round, before);
-        } else if round.hit && self.dips.due(round.in_flight >= 0.8 * self.standing) {
+        } else if round.hit && self.dips.due(round.in_flight >= 0.8 * f64::from(self.published)) {
             self.dip(round);
         }
     }

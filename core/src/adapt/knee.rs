@@ -62,6 +62,8 @@
 //! - A measurement weighs a tenth at least, not a fifth, and a round counts in full towards a dip if it filled the limit
 //!   it had, not the one it led to: the least contention is where `s0` is learnt first. Throughput that peaks at 14 in
 //!   the server had the limit creep beyond the peak.
+//! - The shortest round is 40 samples, not 32, and the least headroom without scatter 1.2 roots, not 1; 1.4 and more made
+//!   limiters that share a server without being told so (`sharers`) queue longer.
 //! - Startup ends at [`initial`](KneeSettings::initial), 20, from where steady growth takes up to half of the limit in
 //!   a round.
 //! - A verified rise of `s0` is followed by an early dip, as a verified fall is.

@@ -115,7 +115,7 @@ fn a_verification_publishes_less_than_half_and_takes_twice_the_samples() {
     while !knee.settle.is_over() {
         feed.one(&mut knee, 30 * MS, 10, Outcome::Success);
     }
-    for count in 0..64 {
+    for count in 0..80 {
         assert_eq!(pending(&knee), f64::from(count));
         feed.one(&mut knee, 30 * MS, 10, Outcome::Success);
     }

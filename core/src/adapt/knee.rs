@@ -18,7 +18,9 @@
 //!   While requests are refused, the share of the admitted that met a free slot says whether the multiple is right.
 //!   The limit moves until `q` is the headroom: doubling at first, then by a share of what is missing.
 //! - *Dips* (`baseline`, `probe`). Now and then a little less than is in service is published for one round: what is
-//!   measured then is `s0`.
+//!   measured then is `s0`. Where requests slow each other down, a dip at a high limit still measures some of that, and
+//!   an `s0` too high makes the limit higher yet. So the first dip comes while the limit is small, and later ones move
+//!   `s0` by a tenth.
 //! - *Verification* (`probe`). Where it looks like a long queue, less than half is published for one round. With
 //!   `η = (r_a/r_b − 1)/(N_a/N_b − 1)`, 1 says that latency follows the limit, so there is a queue; 0 that it does not,
 //!   so the service is slower, `s0` was wrong, and the limit goes back to where it was.
@@ -55,6 +57,13 @@
 //! - A drop never raises the limit: it ends a round only where hardly anything else comes, and that is death, which
 //!   halves what is *published*. Nothing but fast drops is death, too.
 //! - Drops before the first baseline are fast: with nothing to compare, their times must not become the baseline.
+//! - Who dies while doubling, after it came back or at the start, returns to six tenths of half of what it died at, not
+//!   of the limit that was healthy before: a server that lost most of its slots was sent too much again and again.
+//! - A measurement weighs a tenth at least, not a fifth, and a round counts in full towards a dip if it filled the limit
+//!   it had, not the one it led to: the least contention is where `s0` is learnt first. Throughput that peaks at 14 in
+//!   the server had the limit creep beyond the peak.
+//! - The shortest round is 40 samples, not 32, and the least headroom without scatter 1.2 roots, not 1; 1.4 and more made
+//!   limiters that share a server without being told so (`sharers`) queue longer.
 //! - Startup ends at [`initial`](KneeSettings::initial), 20, from where steady growth takes up to half of the limit in
 //!   a round.
 //! - A verified rise of `s0` is followed by an early dip, as a verified fall is.

@@ -9,8 +9,9 @@
 //! Upwards the average goes no further than 1.5 times the least baseline since the last of these events, so that a
 //! queue that dips do not empty, such as that of somebody else, cannot lift it for ever.
 
-/// Least weight of a measurement in the average.
-const GAIN: f64 = 0.2;
+/// Least weight of a measurement in the average. Small, for it is the early ones, made with few in flight, that hold the
+/// least contention.
+const GAIN: f64 = 0.1;
 /// How far measurements may lift the baseline, as a multiple of the least one.
 const REACH: f64 = 1.5;
 /// Measurements during which the least baseline follows the average both ways.
@@ -122,15 +123,15 @@ mod tests {
     }
 
     #[test]
-    fn the_weights_of_measurements_fall_to_a_fifth() {
+    fn the_weights_of_measurements_fall_to_a_tenth() {
         let mut baseline = baseline(100.0);
         let mut steps = std::vec::Vec::new();
-        for _ in 0..7 {
+        for _ in 0..11 {
             let before = baseline.ns();
             baseline.average(before - 10.0);
             steps.push(before - baseline.ns());
         }
-        let expected = [5.0, 10.0 / 3.0, 2.5, 2.0, 2.0, 2.0, 2.0];
+        let expected = [2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 10.0, 10.0].map(|count| 10.0 / count);
         assert!(
             steps.iter().zip(expected).all(|(step, expected)| (step - expected).abs() < 1e-9),
             "{steps:?}"

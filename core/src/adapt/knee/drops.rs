@@ -30,9 +30,16 @@ impl Drops {
 
 impl Knee {
     /// (a) More than half was dropped slowly, or nothing succeeded: half of what is published. True if so.
+    ///
+    /// Who dies while doubling has not lived at that limit: half of it is all that may still be called healthy.
+    /// Otherwise a server that came back smaller is sent the limit of the larger one again, and dies of it, for as long
+    /// as it is small.
     pub(super) fn dies(&mut self, round: &Round) -> bool {
         let dead = round.slow > 0.5 || !round.succeeded;
         if dead {
+            if self.phase != Phase::Dead && self.pace == Pace::Startup {
+                self.healthy = self.healthy.min(f64::from(self.published) / 2.0);
+            }
             self.standing = f64::from(self.published) / 2.0;
             self.phase = Phase::Dead;
         }

@@ -17,6 +17,9 @@ const BUSY: f64 = 0.02;
 /// What the headroom is multiplied by then.
 const MORE: f64 = 1.25;
 const LESS: f64 = 0.85;
+/// Least headroom in roots of the capacity where times do not vary; where they do as an exponential's, it is 2. More
+/// than 1, for a service that slows down with what is in flight looks full before it is: what looks like a queue is work.
+const CALM: f64 = 1.2;
 /// Headroom where the server is shared, in multiples of the least.
 const SHARED: f64 = 1.5;
 /// How much the headroom for bursts grows and shrinks in a target delay.
@@ -79,11 +82,13 @@ impl Headroom {
             self.capacity = in_service;
         }
         let root = root(self.capacity / self.sharers);
-        let least = (1.0 + cv2.min(1.0)) * root + 1.0;
+        let scatter = cv2.min(1.0);
         if self.sharers > 1.0 {
-            self.extra = SHARED * least;
+            // As little as will do: whoever came last takes what is more.
+            self.extra = SHARED * ((1.0 + scatter) * root + 1.0);
             return;
         }
+        let least = (CALM + (2.0 - CALM) * scatter) * root + 1.0;
         if free > IDLE {
             self.extra *= MORE;
         } else if free < BUSY {
@@ -142,9 +147,9 @@ mod tests {
     }
 
     #[test]
-    fn too_many_free_slots_grow_it_to_five_roots_and_too_few_shrink_it_to_one_or_two() {
+    fn too_many_free_slots_grow_it_to_five_roots_and_too_few_shrink_it_to_hardly_more_than_one_or_to_two() {
         assert_eq!(after(1.0, 0.06, 1.0), (64.0, 5.0 * 8.0 + 2.0));
-        assert_eq!(after(1.0, 0.01, 0.0), (64.0, 8.0 + 1.0));
+        assert_eq!(after(1.0, 0.01, 0.0), (64.0, 1.2 * 8.0 + 1.0));
         assert_eq!(after(1.0, 0.01, 1.0), (64.0, 2.0 * 8.0 + 1.0));
         assert_eq!(
             after(1.0, 0.01, 7.0),
@@ -166,6 +171,7 @@ mod tests {
     fn one_of_several_keeps_its_part_whatever_the_free_slots_say() {
         let least = 2.0 * 4.0 + 1.0;
         assert_eq!([after(4.0, 0.5, 1.0), after(4.0, 0.0, 1.0)], [(64.0, 1.5 * least); 2]);
+        assert_eq!(after(4.0, 0.0, 0.0), (64.0, 1.5 * (4.0 + 1.0)));
     }
 
     #[test]

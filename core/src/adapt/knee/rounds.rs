@@ -9,7 +9,7 @@ use crate::num;
 use crate::time::Timestamp;
 
 /// Fewest samples of a round, and of one while nothing gets through.
-const ROUND: f64 = 32.0;
+const ROUND: f64 = 40.0;
 const DEAD_ROUND: f64 = 8.0;
 /// A round has this many limits' worth of samples: the error of its queue is then below the headroom.
 const TURNOVERS: f64 = 1.5;
@@ -52,7 +52,7 @@ impl Knee {
         self.learn_baseline(round);
         if let Some(before) = self.judge(round) {
             self.verify(round, before);
-        } else if round.hit && self.dips.due(round.in_flight >= 0.8 * self.standing) {
+        } else if round.hit && self.dips.due(round.in_flight >= 0.8 * f64::from(self.published)) {
             self.dip(round);
         }
     }

@@ -4,8 +4,9 @@
 //! the round opens, so a sample costs a few additions and comparisons, and the division waits for the end.
 //!
 //! A round is open until `n ≥ need`. `need` is 1.5 limits' worth, for the queue computed from a mean of `n` requests
-//! scatters by about `cv·P/√n`, and that must stay below the headroom of about `√P`; and at least 32, more where
-//! times vary more. Then there are three exceptions. A clock that rounds to zero needs as many nonzero times as make
+//! scatters by about `cv·P/√n`, and that must stay below the headroom of about `√P`; and at least 40, more where
+//! times vary more: with a few in flight the waits of one queue are in several samples each, so 32 say less than they
+//! seem to. Then there are three exceptions. A clock that rounds to zero needs as many nonzero times as make
 //! half a round, or eight times the samples. A mean of 2.5 times the last one with a crowd in flight is an alarm, and
 //! sixteen samples are enough for it. And where drops are fast (a refusal takes no slot and no time), three times
 //! `need` of all kinds close the round if it also lasted one round-trip time.

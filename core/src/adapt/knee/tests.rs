@@ -104,12 +104,12 @@ fn it_is_as_large_as_the_documents_say() {
 }
 
 #[test]
-fn the_first_seven_samples_are_discarded_and_the_next_32_are_the_first_round() {
+fn the_first_seven_samples_are_discarded_and_the_next_40_are_the_first_round() {
     let (mut knee, mut feed) = (knee(), Feed::new());
     for _ in 0..7 {
         feed.one(&mut knee, MS, 5, Outcome::Success);
     }
-    for _ in 0..31 {
+    for _ in 0..39 {
         feed.one(&mut knee, 10 * MS, 5, Outcome::Success);
         assert_eq!((knee.limit(), knee.no_load_rtt()), (5, None));
     }

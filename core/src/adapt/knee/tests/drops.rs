@@ -111,6 +111,22 @@ fn when_most_is_dropped_slowly_the_limit_halves_each_round_down_to_the_least() {
 }
 
 #[test]
+fn one_that_dies_while_it_doubles_returns_to_less_each_time() {
+    let (mut knee, mut feed) = healthy();
+    let mut returns = std::vec::Vec::new();
+    for _ in 0..4 {
+        while knee.limit() > 1 {
+            feed.mixed(&mut knee, |_| (500 * MS, 16, Outcome::Dropped));
+        }
+        feed.round(&mut knee, 10 * MS, 1);
+        returns.push(knee.estimate());
+    }
+    // Six tenths of 40, and then of half of what it died at.
+    assert_eq!(returns, [24.0, 0.6 * 12.0, 0.6 * 3.5, 1.0]);
+    assert_eq!(knee.pace, Pace::Startup);
+}
+
+#[test]
 fn one_that_was_dead_returns_to_most_of_its_healthy_limit_and_doubles() {
     let (mut knee, mut feed) = healthy();
     for _ in 0..8 {

@@ -115,7 +115,7 @@ fn a_verification_publishes_less_than_half_and_takes_twice_the_samples() {
     while !knee.settle.is_over() {
         feed.one(&mut knee, 30 * MS, 10, Outcome::Success);
     }
-    for count in 0..64 {
+    for count in 0..80 {
         assert_eq!(pending(&knee), f64::from(count));
         feed.one(&mut knee, 30 * MS, 10, Outcome::Success);
     }
@@ -151,6 +151,15 @@ fn with_sharers_the_same_fall_of_latency_counts_for_more() {
 }
 
 #[test]
+fn the_first_dip_comes_after_two_rounds_that_filled_their_limit_although_it_doubled_since() {
+    let (mut knee, mut feed) = (knee(), Feed::new());
+    feed.served(&mut knee, 1000, 10 * MS, 1);
+    assert_eq!((knee.limit(), knee.phase), (10, Phase::Round));
+    feed.served(&mut knee, 1000, 10 * MS, 1);
+    assert!(matches!(knee.phase, Phase::Dip { .. }) && knee.limit() < 10, "{knee:?}");
+}
+
+#[test]
 fn a_probe_that_nobody_finishes_is_given_up_after_a_second() {
     let (mut knee, mut feed) = settled(KneeSettings::default(), 20, 16);
     assert_eq!(knee.poll_timeout(), None);
@@ -176,7 +185,8 @@ fn at_the_least_limit_the_round_itself_is_the_measurement() {
     for _ in 0..200 {
         busy(&mut knee, &mut feed, 100 * MS);
     }
-    assert!(knee.no_load_rtt() > Some(90 * MS), "{knee:?}");
+    // Once the limit has left the least one, dips are rare: most of the way was made there.
+    assert!(knee.no_load_rtt() > Some(80 * MS), "{knee:?}");
     assert!(knee.limit() > 5);
 }
 
@@ -188,7 +198,8 @@ fn measurements_that_want_the_baseline_higher_than_it_may_go_end_in_an_experimen
     }
     // Twice as slow: not enough to be very slow, and at so low a limit no queue to speak of.
     let mut verified = false;
-    for _ in 0..400 {
+    // Seven dips move it to its reach, three more ask, and up to 128 rounds lie between two.
+    for _ in 0..1200 {
         busy(&mut knee, &mut feed, 20 * MS);
         verified |= matches!(knee.phase, Phase::Verify(_));
     }

@@ -77,7 +77,7 @@ fn a_deep_descent_is_verified_although_the_queue_is_short_by_now() {
         (knee.descent, knee.top) = (1, top);
         knee.hold.tick();
         // Twice the baseline with 20 in flight: 10 wait, of a headroom of about 7.
-        let mut slow = round(18.0, 19.0);
+        let mut slow = round(20.0, 19.0);
         slow.free = 0.0;
         knee.judge(&slow).is_some()
     };

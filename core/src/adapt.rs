@@ -49,6 +49,7 @@ pub mod gradient2;
 mod jitter;
 pub mod knee;
 pub mod limiter;
+mod mode;
 pub mod opensearch;
 pub mod partition;
 mod round;

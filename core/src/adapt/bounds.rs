@@ -38,6 +38,11 @@ pub(super) fn clamp(value: f64, least: u32, most: u32) -> f64 {
     max(f64::from(least), min(f64::from(most), value))
 }
 
+/// What is left of an estimate within other bounds; the initial limit, if it is no number.
+pub(super) fn within(estimate: f64, initial: u32, least: u32, most: u32) -> f64 {
+    clamp(if estimate.is_finite() { estimate } else { f64::from(initial) }, least, most)
+}
+
 /// Asserts what every estimator of ours promises: the limit within its bounds, the estimate within them and finite.
 pub(super) fn check(estimate: f64, limit: u32, least: u32, most: u32) {
     assert!(limit >= least && limit <= most, "I1: limit {limit} is not in {least}..={most}");

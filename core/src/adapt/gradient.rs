@@ -44,7 +44,8 @@ use core::time::Duration;
 use crate::adapt::bounds;
 use crate::adapt::gradient2::{gradient, judge, state_tolerance};
 use crate::adapt::jitter::{Jitter, Steps, draw};
-use crate::adapt::round::{Learning, Round, RoundSettings, Rounds};
+use crate::adapt::mode::{EachSample, Mode};
+use crate::adapt::round::{Learning, Round, RoundSettings};
 use crate::adapt::sample::{Estimator, Outcome, Sample};
 use crate::adapt::scale::Scale;
 use crate::error::{ConfigError, Rules};
@@ -162,37 +163,17 @@ pub struct Gradient<J = Steps> {
     settings: GradientSettings,
     estimate: f64,
     limit: u32,
-    mode: Mode<J>,
+    mode: Mode<J, Each<J>>,
 }
 
 #[derive(Clone, Debug)]
-enum Mode<J> {
-    Rounds(Rounds<J>),
-    EachSample(EachSample<J>),
-}
-
-#[derive(Clone, Debug)]
-struct EachSample<J> {
+struct Each<J> {
     rule: GradientReference,
     jitter: J,
     /// Samples until the next probe.
     left: u64,
     /// 0 is none, as in the reference.
     no_load_ns: f64,
-}
-
-impl<J: Jitter> Mode<J> {
-    fn new(settings: &GradientSettings, mut jitter: J) -> Self {
-        match settings.learning {
-            Learning::Rounds(rounds) => {
-                Self::Rounds(Rounds::new(rounds, settings.min, settings.initial, jitter))
-            }
-            Learning::EachSample(rule) => {
-                let left = rule.countdown(&mut jitter);
-                Self::EachSample(EachSample { rule, jitter, left, no_load_ns: 0.0 })
-            }
-        }
-    }
 }
 
 impl Gradient {
@@ -213,8 +194,9 @@ impl<J: Jitter> Gradient<J> {
     /// range.
     pub fn with_jitter(settings: GradientSettings, jitter: J) -> Result<Self, ConfigError> {
         settings.check()?;
-        let (estimate, limit) = (f64::from(settings.initial), settings.initial);
-        Ok(Self { settings, estimate, limit, mode: Mode::new(&settings, jitter) })
+        let GradientSettings { initial, min, learning, .. } = settings;
+        let mode = Mode::new(learning, min, initial, jitter);
+        Ok(Self { settings, estimate: f64::from(initial), limit: initial, mode })
     }
 }
 
@@ -226,30 +208,11 @@ impl<J: Jitter + Clone> Gradient<J> {
     /// As [`with_jitter`](Self::with_jitter); nothing is changed.
     pub fn reconfigure(&mut self, settings: GradientSettings) -> Result<(), ConfigError> {
         settings.check()?;
-        match (&mut self.mode, settings.learning) {
-            (Mode::Rounds(rounds), Learning::Rounds(new)) => rounds.reconfigure(new, settings.min),
-            (Mode::EachSample(each), Learning::EachSample(rule)) => each.rule = rule,
-            (Mode::Rounds(rounds), Learning::EachSample(_)) => {
-                self.mode = Mode::new(&settings, rounds.jitter().clone());
-            }
-            (Mode::EachSample(each), Learning::Rounds(_)) => {
-                self.mode = Mode::new(&settings, each.jitter.clone());
-            }
-        }
-        let learnt = if self.estimate.is_finite() { self.estimate } else { f64::from(settings.initial) };
-        self.estimate = bounds::clamp(learnt, settings.min, settings.max);
+        self.mode.reconfigure(settings.learning, settings.min, settings.initial);
+        self.estimate = bounds::within(self.estimate, settings.initial, settings.min, settings.max);
         self.settings = settings;
         self.limit = self.mode.publish(self.estimate);
         Ok(())
-    }
-}
-
-impl<J> Mode<J> {
-    fn publish(&self, estimate: f64) -> u32 {
-        match self {
-            Self::Rounds(rounds) => rounds.publish(estimate),
-            Self::EachSample(_) => num::trunc_i32(estimate),
-        }
     }
 }
 
@@ -272,16 +235,13 @@ impl<J> Gradient<J> {
 
     /// Asserts I1 and I2, which hold with [`Learning::Rounds`]. Debug builds call it after each sample. O(1).
     pub fn check_invariants(&self) {
-        if let Mode::Rounds(rounds) = &self.mode {
-            bounds::check(self.estimate, self.limit, self.settings.min, self.settings.max);
-            rounds.check_invariants();
-        }
+        self.mode.check_invariants(self.estimate, self.limit, self.settings.min, self.settings.max);
     }
 
     /// Whether a share of the estimate is published for a while, to measure the time without a queue.
     #[must_use]
     pub fn is_dipping(&self) -> bool {
-        matches!(&self.mode, Mode::Rounds(rounds) if rounds.is_dipping())
+        self.mode.is_dipping()
     }
 
     /// Samples until the next probe; `None` where there is none, as with [`Learning::Rounds`].
@@ -345,7 +305,25 @@ impl GradientReference {
     }
 }
 
-impl<J: Jitter> EachSample<J> {
+impl<J: Jitter> EachSample for Each<J> {
+    type Jitter = J;
+    type Rule = GradientReference;
+
+    fn new(rule: GradientReference, mut jitter: J) -> Self {
+        let left = rule.countdown(&mut jitter);
+        Self { rule, jitter, left, no_load_ns: 0.0 }
+    }
+
+    fn set_rule(&mut self, rule: GradientReference) {
+        self.rule = rule;
+    }
+
+    fn jitter(&self) -> &J {
+        &self.jitter
+    }
+}
+
+impl<J: Jitter> Each<J> {
     /// The next estimate.
     fn learn(&mut self, settings: &GradientSettings, sample: &Sample, estimate: f64) -> f64 {
         let rule = self.rule;

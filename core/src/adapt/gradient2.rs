@@ -49,7 +49,8 @@ use core::time::Duration;
 
 use crate::adapt::bounds;
 use crate::adapt::jitter::{Jitter, Steps};
-use crate::adapt::round::{Learning, Round, RoundSettings, Rounds};
+use crate::adapt::mode::{EachSample, Mode};
+use crate::adapt::round::{Learning, Round, RoundSettings};
 use crate::adapt::sample::{Estimator, Outcome, Sample};
 use crate::adapt::scale::Scale;
 use crate::error::{ConfigError, Rules};
@@ -167,36 +168,17 @@ pub struct Gradient2<J = Steps> {
     settings: Gradient2Settings,
     estimate: f64,
     limit: u32,
-    mode: Mode<J>,
+    mode: Mode<J, Each<J>>,
 }
 
 #[derive(Clone, Debug)]
-enum Mode<J> {
-    Rounds(Rounds<J>),
-    EachSample(EachSample<J>),
-}
-
-#[derive(Clone, Debug)]
-struct EachSample<J> {
+struct Each<J> {
     rule: Gradient2Reference,
     /// For the rounds that other settings may ask for.
     jitter: J,
     long_ns: f64,
     sum_ns: f64,
     count: u32,
-}
-
-impl<J: Jitter> Mode<J> {
-    fn new(settings: &Gradient2Settings, jitter: J) -> Self {
-        match settings.learning {
-            Learning::Rounds(rounds) => {
-                Self::Rounds(Rounds::new(rounds, settings.min, settings.initial, jitter))
-            }
-            Learning::EachSample(rule) => {
-                Self::EachSample(EachSample { rule, jitter, long_ns: 0.0, sum_ns: 0.0, count: 0 })
-            }
-        }
-    }
 }
 
 impl Gradient2 {
@@ -217,8 +199,9 @@ impl<J: Jitter> Gradient2<J> {
     /// range.
     pub fn with_jitter(settings: Gradient2Settings, jitter: J) -> Result<Self, ConfigError> {
         settings.check()?;
-        let (estimate, limit) = (f64::from(settings.initial), settings.initial);
-        Ok(Self { settings, estimate, limit, mode: Mode::new(&settings, jitter) })
+        let Gradient2Settings { initial, min, learning, .. } = settings;
+        let mode = Mode::new(learning, min, initial, jitter);
+        Ok(Self { settings, estimate: f64::from(initial), limit: initial, mode })
     }
 }
 
@@ -230,30 +213,11 @@ impl<J: Jitter + Clone> Gradient2<J> {
     /// As [`with_jitter`](Self::with_jitter); nothing is changed.
     pub fn reconfigure(&mut self, settings: Gradient2Settings) -> Result<(), ConfigError> {
         settings.check()?;
-        match (&mut self.mode, settings.learning) {
-            (Mode::Rounds(rounds), Learning::Rounds(new)) => rounds.reconfigure(new, settings.min),
-            (Mode::EachSample(each), Learning::EachSample(rule)) => each.rule = rule,
-            (Mode::Rounds(rounds), Learning::EachSample(_)) => {
-                self.mode = Mode::new(&settings, rounds.jitter().clone());
-            }
-            (Mode::EachSample(each), Learning::Rounds(_)) => {
-                self.mode = Mode::new(&settings, each.jitter.clone());
-            }
-        }
-        let learnt = if self.estimate.is_finite() { self.estimate } else { f64::from(settings.initial) };
-        self.estimate = bounds::clamp(learnt, settings.min, settings.max);
+        self.mode.reconfigure(settings.learning, settings.min, settings.initial);
+        self.estimate = bounds::within(self.estimate, settings.initial, settings.min, settings.max);
         self.settings = settings;
         self.limit = self.mode.publish(self.estimate);
         Ok(())
-    }
-}
-
-impl<J> Mode<J> {
-    fn publish(&self, estimate: f64) -> u32 {
-        match self {
-            Self::Rounds(rounds) => rounds.publish(estimate),
-            Self::EachSample(_) => num::trunc_i32(estimate),
-        }
     }
 }
 
@@ -285,16 +249,13 @@ impl<J> Gradient2<J> {
 
     /// Asserts I1 and I2, which hold with [`Learning::Rounds`]. Debug builds call it after each sample. O(1).
     pub fn check_invariants(&self) {
-        if let Mode::Rounds(rounds) = &self.mode {
-            bounds::check(self.estimate, self.limit, self.settings.min, self.settings.max);
-            rounds.check_invariants();
-        }
+        self.mode.check_invariants(self.estimate, self.limit, self.settings.min, self.settings.max);
     }
 
     /// Whether a share of the estimate is published for a while, to measure the time without a queue.
     #[must_use]
     pub fn is_dipping(&self) -> bool {
-        matches!(&self.mode, Mode::Rounds(rounds) if rounds.is_dipping())
+        self.mode.is_dipping()
     }
 }
 
@@ -365,7 +326,24 @@ pub(super) fn judge(round: &Round, estimate: f64, tolerance: f64, queue: Scale) 
     }
 }
 
-impl<J> EachSample<J> {
+impl<J: Jitter> EachSample for Each<J> {
+    type Jitter = J;
+    type Rule = Gradient2Reference;
+
+    fn new(rule: Gradient2Reference, jitter: J) -> Self {
+        Self { rule, jitter, long_ns: 0.0, sum_ns: 0.0, count: 0 }
+    }
+
+    fn set_rule(&mut self, rule: Gradient2Reference) {
+        self.rule = rule;
+    }
+
+    fn jitter(&self) -> &J {
+        &self.jitter
+    }
+}
+
+impl<J> Each<J> {
     fn learn(&mut self, settings: &Gradient2Settings, sample: &Sample, estimate: f64) -> Option<f64> {
         let rule = self.rule;
         if let (Some(ratio), Outcome::Dropped) = (rule.backoff_ratio, sample.outcome) {

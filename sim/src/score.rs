@@ -130,6 +130,14 @@ pub enum Fault {
     Snapshot(snapshot::Difference),
 }
 
+impl Failure {
+    /// Whether it is what `knee` did, and a plan can be made to say so.
+    #[must_use]
+    pub fn can_be_accepted(&self) -> bool {
+        self.estimator == snapshot::OF && !matches!(self.what, Fault::Rule { .. })
+    }
+}
+
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { plan, estimator, what } = self;

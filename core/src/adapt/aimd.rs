@@ -186,12 +186,12 @@ impl Aimd {
     }
 
     fn publish(&mut self) {
-        self.estimate = bounds::clamp(self.estimate, self.settings.min, self.settings.max);
-        // The references clamp the other way round: where bounds cross, the upper one wins.
-        self.estimate = bounds::min(self.estimate, f64::from(self.settings.max));
+        // Never `NaN`. The references of the others clamp the other way round: where bounds cross, here the upper one wins.
+        self.estimate = self.estimate.max(f64::from(self.settings.min)).min(f64::from(self.settings.max));
         self.limit = num::trunc_i32(self.estimate);
     }
 
+    #[inline(never)]
     fn cut(&mut self, sample: &Sample) {
         let ratio = self.settings.backoff_ratio;
         if self.settings.cut_each_drop {
@@ -202,8 +202,10 @@ impl Aimd {
             self.earned = 0;
             self.starting = false;
         }
+        self.publish();
     }
 
+    #[inline]
     fn grow(&mut self, sample: &Sample) {
         self.epoch.success(sample.rtt);
         let busy = if self.settings.wrapping_in_flight {
@@ -215,7 +217,7 @@ impl Aimd {
             return;
         }
         if self.starting {
-            self.starting = sample.rtt.saturating_mul(2) <= self.settings.timeout;
+            self.starting = sample.rtt.saturating_add(sample.rtt) <= self.settings.timeout;
             if sample.in_flight < self.limit {
                 return;
             }
@@ -224,18 +226,23 @@ impl Aimd {
         if self.settings.grow_each_sample || self.starting || self.earned >= self.limit {
             self.estimate += f64::from(self.settings.increase);
             self.earned = 0;
+            self.publish();
         }
     }
 }
 
 impl Estimator for Aimd {
+    #[inline]
     fn on_sample(&mut self, sample: &Sample) -> u32 {
         match sample.outcome {
             Outcome::Ignored => return self.limit,
             Outcome::Success if sample.rtt <= self.settings.timeout => self.grow(sample),
             Outcome::Success | Outcome::Dropped => self.cut(sample),
         }
-        self.publish();
+        if self.settings.loose_bounds {
+            // It may have begun outside them.
+            self.publish();
+        }
         #[cfg(debug_assertions)]
         if !self.settings.loose_bounds {
             self.check_invariants();

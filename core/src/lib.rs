@@ -72,6 +72,8 @@ pub mod adapt;
 pub mod error;
 pub mod fair;
 pub mod gate;
+#[cfg(feature = "alloc")]
+mod hasher;
 mod heap;
 #[cfg(feature = "alloc")]
 mod index;
@@ -85,6 +87,8 @@ mod sync;
 mod time;
 
 pub use error::{ConfigError, Reason, Refused, Stale};
+#[cfg(feature = "alloc")]
+pub use hasher::DefaultHasher;
 pub use time::Timestamp;
 
 /// The README's example compiles and runs.

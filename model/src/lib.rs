@@ -7,6 +7,7 @@
 //! | oracle | judges | how |
 //! | --- | --- | --- |
 //! | [`bucket`] | token buckets | keeps every grant and charge, works the level out anew at each question, in big integers |
+//! | [`keyed`] | tables of buckets by key | a bucket for each key, and whether whoever was forgotten had recovered |
 //! | [`window`] | fixed and sliding windows | keeps a log, counts by scanning |
 //! | [`semaphore`] | the semaphore with a line | a `Vec` of tickets and a `Vec` of waiters |
 //! | [`permits`] | the lock-free permits | a `Vec` of permits |
@@ -22,6 +23,7 @@ pub mod bucket;
 pub mod drr;
 pub mod fairness;
 pub mod gate;
+pub mod keyed;
 pub mod ops;
 pub mod permits;
 pub mod semaphore;

@@ -6,9 +6,9 @@
 
 mod common;
 
+use core::sync::atomic::{AtomicU64, Ordering};
 use std::collections::BTreeMap;
 use std::sync::Barrier;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use common::{at, cases, inherit, quota};
 use proptest::prelude::*;

@@ -21,6 +21,7 @@ use tollgate::rate::{
     AtomicBucket, FixedWindow, Inherit, Keyed, Overshoot, Policy, Quota, RateLimit, SlidingWindow,
     TokenBucket, WhenFull,
 };
+use tollgate::sketch::HeavyHitters;
 use tollgate::slots::{Heap, SlotId, Slots};
 
 const OPERATIONS: u64 = 10_000;
@@ -113,6 +114,22 @@ fn a_table_of_keys_does_not_allocate() {
         let snapshot = table.snapshot();
         assert!(results > 0 && snapshot.evicted > 0 && snapshot.full + snapshot.overflowed > 0);
     }
+}
+
+#[test]
+fn heavy_hitters_do_not_allocate() {
+    let hasher = core::hash::BuildHasherDefault::<std::hash::DefaultHasher>::default();
+    let mut sketch = HeavyHitters::<u64, _>::with_hasher(50, hasher).unwrap();
+    let mut results = 0;
+    let counted = allocations(|number| {
+        sketch.add(&(number % 97), number % 7);
+        results += sketch.get(&3).map_or(1, |heavy| heavy.count) + sketch.error_bound();
+        if number == 5_000 {
+            sketch.clear();
+        }
+    });
+    assert_eq!(counted, 0);
+    assert!(results > 0);
 }
 
 #[test]

@@ -22,7 +22,7 @@
 //! iff it holds something; **I3** a grant leaves each of its pairs at or below its cap; **I4** a refusal changes nothing.
 //!
 //! **Work** O(pairs) expected for a request, O(1) for a change of a cap. **Memory** 40 bytes, a key and 5 bytes of index
-//! for each entry of the capacity, and 16, a key and 5 for each override, reserved at construction. A key that owns
+//! for each entry of the capacity, and 24, a key and 5 for each override, reserved at construction. A key that owns
 //! memory allocates it when its entry is made.
 //!
 //! **Shared by threads:** [`SharedInFlight`] (feature `std`).
@@ -347,7 +347,3 @@ impl<K, S> fmt::Debug for InFlight<K, S> {
         f.debug_struct("InFlight").field("pairs", &self.pairs.len()).finish_non_exhaustive()
     }
 }
-
-#[cfg(test)]
-#[cfg(not(tollgate_loom))]
-mod tests;

@@ -16,7 +16,9 @@ use tollgate::gate::{
     Budget, Cancelled, ClassId, CloseMode, CoDel, Completion, Cost, Gate, GateEvent, Job, JobId, Order,
     Overweight, Retried, Settings, TenantKey,
 };
-use tollgate::permit::{Acquire, AtomicPermits, HeadOfLine, Semaphore, SemaphoreEvent, Ticket};
+use tollgate::permit::{
+    Acquire, AtomicPermits, Bypass, Cap, Dimension, HeadOfLine, InFlight, Semaphore, SemaphoreEvent, Ticket,
+};
 use tollgate::rate::{
     AtomicBucket, FixedWindow, Inherit, Keyed, Overshoot, Policy, Quota, RateLimit, SlidingWindow,
     TokenBucket, WhenFull,
@@ -130,6 +132,34 @@ fn heavy_hitters_do_not_allocate() {
     });
     assert_eq!(counted, 0);
     assert!(results > 0);
+}
+
+#[test]
+fn caps_on_what_is_in_flight_do_not_allocate() {
+    let hasher = core::hash::BuildHasherDefault::<std::hash::DefaultHasher>::default();
+    let mut flying = InFlight::<u64, _>::with_hasher(40, 5, hasher).unwrap();
+    let dimensions = [0, 1, 2].map(|index| Dimension::new(index).unwrap());
+    dimensions.iter().for_each(|dimension| flying.set_cap(*dimension, Cap::At(4)));
+    let mut held = Vec::with_capacity(64);
+    let mut refused = 0;
+    let counted = allocations(|number| {
+        let keys = [number % 31, number % 7, number % 3];
+        let pairs = [0, 1, 2].map(|index| (dimensions[index], &keys[index]));
+        match flying.try_acquire(&pairs, Bypass::None) {
+            Ok(ticket) => held.push(ticket),
+            Err(_) => refused += 1,
+        }
+        let own = if number % 2 == 0 { None } else { Some(Cap::At(5)) };
+        refused += u64::from(flying.set_override(dimensions[0], &(number % 7), own).is_err());
+        if number % 3 == 0
+            && let Some(ticket) = held.pop()
+        {
+            flying.release(ticket).unwrap();
+        }
+        refused += u64::from(flying.gauges().count() > 40);
+    });
+    assert_eq!(counted, 0);
+    assert!(refused > 100);
 }
 
 #[test]

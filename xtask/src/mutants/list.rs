@@ -88,7 +88,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "bucket: a stale clock takes the word back",
-        code: BUCKET,
+        code: UNITS,
         from: "if word > units {",
         to: "if word == u64::MAX {",
     },

@@ -26,6 +26,8 @@ pub enum Reason {
     TenantQueueFull,
     /// All tenants that can be kept apart are known and have work, or debts that are not repaid.
     TenantTableFull,
+    /// All keys that can be kept apart are known and have not recovered.
+    KeyTableFull,
     /// The bytes that may wait are taken up.
     BytesFull,
     /// The bytes of this tenant that may wait are taken up.
@@ -48,7 +50,7 @@ pub enum Reason {
 
 impl Reason {
     /// Every reason, in the order of their [`index`](Self::index).
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 18] = [
         Self::RateExceeded,
         Self::InDebt,
         Self::ExceedsCapacity,
@@ -57,6 +59,7 @@ impl Reason {
         Self::QueueFull,
         Self::TenantQueueFull,
         Self::TenantTableFull,
+        Self::KeyTableFull,
         Self::BytesFull,
         Self::TenantBytesFull,
         Self::WaitExceedsBudget,
@@ -86,6 +89,7 @@ impl Reason {
             Self::QueueFull => "queue_full",
             Self::TenantQueueFull => "tenant_queue_full",
             Self::TenantTableFull => "tenant_table_full",
+            Self::KeyTableFull => "key_table_full",
             Self::BytesFull => "bytes_full",
             Self::TenantBytesFull => "tenant_bytes_full",
             Self::WaitExceedsBudget => "wait_exceeds_budget",
@@ -108,6 +112,7 @@ impl Reason {
             | Self::QueueFull
             | Self::TenantQueueFull
             | Self::TenantTableFull
+            | Self::KeyTableFull
             | Self::BytesFull
             | Self::TenantBytesFull
             | Self::WaitExceedsBudget
@@ -134,6 +139,7 @@ impl fmt::Display for Reason {
             Self::QueueFull => "queue is full",
             Self::TenantQueueFull => "the tenant's queue is full",
             Self::TenantTableFull => "no room for another tenant",
+            Self::KeyTableFull => "no room for another key",
             Self::BytesFull => "the bytes that may wait are taken up",
             Self::TenantBytesFull => "the tenant's bytes that may wait are taken up",
             Self::WaitExceedsBudget => "the wait would be longer than it can wait",

@@ -45,6 +45,13 @@ pub(crate) const fn from_u32(value: u32) -> u64 {
     value as u64
 }
 
+/// The lower 8 bits.
+#[cfg(feature = "alloc")]
+#[inline]
+pub(crate) const fn low_u8(value: usize) -> u8 {
+    value as u8
+}
+
 /// The lower 32 bits.
 #[inline]
 pub(crate) const fn low_u32(value: u64) -> u32 {
@@ -146,6 +153,13 @@ pub(crate) const fn index(value: u32) -> usize {
 #[inline]
 pub(crate) const fn index_u32(value: usize) -> u32 {
     if value as u64 > u32::MAX as u64 { u32::MAX } else { value as u32 }
+}
+
+/// A number of things in memory. Lossless: no target of ours has pointers over 64 bits.
+#[cfg(feature = "alloc")]
+#[inline]
+pub(crate) const fn count(value: usize) -> u64 {
+    value as u64
 }
 
 /// value modulo divisor, as an index. Lossless for the tables of this crate, whose sizes are `u32`.

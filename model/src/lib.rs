@@ -7,9 +7,11 @@
 //! | oracle | judges | how |
 //! | --- | --- | --- |
 //! | [`bucket`] | token buckets | keeps every grant and charge, works the level out anew at each question, in big integers |
+//! | [`keyed`] | tables of buckets by key | a bucket for each key, and whether whoever was forgotten had recovered |
 //! | [`window`] | fixed and sliding windows | keeps a log, counts by scanning |
 //! | [`semaphore`] | the semaphore with a line | a `Vec` of tickets and a `Vec` of waiters |
 //! | [`permits`] | the lock-free permits | a `Vec` of permits |
+//! | [`inflight`] | caps by key in several dimensions | a list of who holds what |
 //! | [`slots`] | bounded tables | a `Vec` of named values |
 //! | [`gate`] | the gate | lists of jobs and tenants, everything counted anew, turns visit by visit |
 //! | [`partitions`] | shares of one limit | a list of what is held, by whom; quotas by sorting |
@@ -26,6 +28,8 @@ pub mod burst;
 pub mod drr;
 pub mod fairness;
 pub mod gate;
+pub mod inflight;
+pub mod keyed;
 pub mod limiter;
 pub mod ops;
 pub mod partitions;

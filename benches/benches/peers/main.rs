@@ -4,6 +4,8 @@ mod atomic_bucket;
 mod drr;
 mod estimators;
 mod gate;
+mod inflight;
+mod keyed;
 mod limiter;
 mod permits;
 mod token_bucket;
@@ -19,5 +21,7 @@ fn main() {
     estimators::run(&mut criterion);
     windowed::run(&mut criterion);
     limiter::run(&mut criterion);
+    keyed::run(&mut criterion);
+    inflight::run(&mut criterion);
     criterion.final_summary();
 }

@@ -73,6 +73,8 @@ pub mod error;
 pub mod fair;
 pub mod gate;
 mod heap;
+#[cfg(feature = "alloc")]
+mod index;
 mod num;
 pub mod observe;
 pub mod permit;

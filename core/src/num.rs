@@ -148,6 +148,12 @@ pub(crate) const fn index_u32(value: usize) -> u32 {
     if value as u64 > u32::MAX as u64 { u32::MAX } else { value as u32 }
 }
 
+/// A number of things in memory. Lossless: no target of ours has pointers over 64 bits.
+#[inline]
+pub(crate) const fn count(value: usize) -> u64 {
+    value as u64
+}
+
 /// value modulo divisor, as an index. Lossless for the tables of this crate, whose sizes are `u32`.
 #[inline]
 pub(crate) fn remainder(value: u64, divisor: NonZeroU64) -> usize {

@@ -13,13 +13,23 @@
 #[cfg(any(target_has_atomic = "64", feature = "portable-atomic"))]
 pub mod atomic;
 pub mod bucket;
+#[cfg(feature = "alloc")]
+pub mod limits;
 pub mod quota;
+#[cfg(feature = "alloc")]
+pub mod rules;
+#[cfg(feature = "alloc")]
+pub mod session;
 pub mod window;
 
 #[cfg(any(target_has_atomic = "64", feature = "portable-atomic"))]
 pub use atomic::AtomicBucket;
 pub use bucket::{BucketState, Inherit, Overshoot, Oversize, Policy, Reservation, TokenBucket};
+#[cfg(feature = "alloc")]
+pub use limits::{AccountId, Denied, Limits, LimitsSettings, WhenFull, WindowState};
 pub use quota::Quota;
+#[cfg(feature = "alloc")]
+pub use session::{Blame, Session};
 pub use window::{FixedWindow, SlidingWindow};
 
 use crate::error::Refused;

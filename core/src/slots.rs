@@ -290,6 +290,12 @@ impl<T, S: Storage> Slots<T, S> {
         self.entries.as_mut().get_mut(num::index(index))?.value.as_mut()
     }
 
+    /// The entry after the one at `index` on the chain that is on.
+    #[inline]
+    pub(crate) fn after(&self, index: u32) -> u32 {
+        self.entries.as_ref().get(num::index(index)).map_or(NIL, |entry| entry.links.next)
+    }
+
     fn occupied_mut(&mut self, id: SlotId) -> Option<&mut Entry<T>> {
         let entry = self.entries.as_mut().get_mut(num::index(id.index))?;
         (entry.generation == id.generation && entry.value.is_some()).then_some(entry)

@@ -5,6 +5,7 @@ mod drr;
 mod estimators;
 mod gate;
 mod permits;
+mod session;
 mod token_bucket;
 
 fn main() {
@@ -12,6 +13,7 @@ fn main() {
     permits::run(&mut criterion);
     atomic_bucket::run(&mut criterion);
     token_bucket::run(&mut criterion);
+    session::run(&mut criterion);
     drr::run(&mut criterion);
     gate::run(&mut criterion);
     estimators::run(&mut criterion);

@@ -8,6 +8,7 @@
 //! | --- | --- | --- |
 //! | [`bucket`] | token buckets | keeps every grant and charge, works the level out anew at each question, in big integers |
 //! | [`window`] | fixed and sliding windows | keeps a log, counts by scanning |
+//! | [`limits`] | limits of many owners | forgets nobody, scans every rule, counts by lists |
 //! | [`semaphore`] | the semaphore with a line | a `Vec` of tickets and a `Vec` of waiters |
 //! | [`permits`] | the lock-free permits | a `Vec` of permits |
 //! | [`slots`] | bounded tables | a `Vec` of named values |
@@ -22,6 +23,7 @@ pub mod bucket;
 pub mod drr;
 pub mod fairness;
 pub mod gate;
+pub mod limits;
 pub mod ops;
 pub mod permits;
 pub mod semaphore;

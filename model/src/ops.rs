@@ -5,6 +5,7 @@
 //! operations makes sense and stays one when it shrinks.
 
 pub mod gate;
+pub mod limits;
 
 use proptest::collection::vec;
 use proptest::prelude::*;

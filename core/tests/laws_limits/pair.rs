@@ -198,7 +198,7 @@ impl Pair {
         let windows = windows.iter().filter(|state| state.dimension == on).count();
         let room = windows <= 16 - model.records;
         // Its meters may have to follow their rules first: half of the time they are made to, and nothing may move then.
-        let followed = cost % 2 == 0;
+        let followed = cost.is_multiple_of(2);
         if followed {
             let _told = self.machine.report(at(self.now), session.account(), session.group(), None).unwrap();
         }

@@ -26,6 +26,8 @@ pub enum Reason {
     TenantQueueFull,
     /// All tenants that can be kept apart are known and have work, or debts that are not repaid.
     TenantTableFull,
+    /// All keys that can be kept apart are known and have not recovered.
+    KeyTableFull,
     /// The bytes that may wait are taken up.
     BytesFull,
     /// The bytes of this tenant that may wait are taken up.
@@ -54,7 +56,7 @@ pub enum Reason {
 
 impl Reason {
     /// Every reason, in the order of their [`index`](Self::index).
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 21] = [
         Self::RateExceeded,
         Self::InDebt,
         Self::ExceedsCapacity,
@@ -63,6 +65,7 @@ impl Reason {
         Self::QueueFull,
         Self::TenantQueueFull,
         Self::TenantTableFull,
+        Self::KeyTableFull,
         Self::BytesFull,
         Self::TenantBytesFull,
         Self::WaitExceedsBudget,
@@ -95,6 +98,7 @@ impl Reason {
             Self::QueueFull => "queue_full",
             Self::TenantQueueFull => "tenant_queue_full",
             Self::TenantTableFull => "tenant_table_full",
+            Self::KeyTableFull => "key_table_full",
             Self::BytesFull => "bytes_full",
             Self::TenantBytesFull => "tenant_bytes_full",
             Self::WaitExceedsBudget => "wait_exceeds_budget",
@@ -120,6 +124,7 @@ impl Reason {
             | Self::QueueFull
             | Self::TenantQueueFull
             | Self::TenantTableFull
+            | Self::KeyTableFull
             | Self::BytesFull
             | Self::TenantBytesFull
             | Self::WaitExceedsBudget
@@ -149,6 +154,7 @@ impl fmt::Display for Reason {
             Self::QueueFull => "queue is full",
             Self::TenantQueueFull => "the tenant's queue is full",
             Self::TenantTableFull => "no room for another tenant",
+            Self::KeyTableFull => "no room for another key",
             Self::BytesFull => "the bytes that may wait are taken up",
             Self::TenantBytesFull => "the tenant's bytes that may wait are taken up",
             Self::WaitExceedsBudget => "the wait would be longer than it can wait",

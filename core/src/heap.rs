@@ -57,6 +57,12 @@ impl<S: Storage> IndexedHeap<S> {
         self.sift_down(keys, keys.position(last));
     }
 
+    /// Says that the key of `member` has become greater. O(log n).
+    #[cfg(feature = "alloc")]
+    pub(crate) fn sink(&mut self, keys: &mut impl Keys, member: u32) {
+        self.sift_down(keys, keys.position(member));
+    }
+
     fn sift_up(&mut self, keys: &mut impl Keys, mut position: u32) {
         while position > 0 {
             let parent = position.saturating_sub(1) / 2;

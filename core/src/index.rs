@@ -144,11 +144,6 @@ impl Index {
         }
     }
 
-    /// Takes out all. O(capacity).
-    pub(crate) fn clear(&mut self) {
-        self.words.fill(EMPTY);
-    }
-
     #[inline]
     fn search(&self, hash: u64, mut is_it: impl FnMut(u32) -> bool) -> Option<(usize, u32)> {
         let fragment = fragment(hash);

@@ -1,6 +1,6 @@
 //! Admission control as pure state machines: what may run now, what must wait, what must be refused.
 //!
-//! Servers, libraries and firmware fall over when they accept more than they can finish. tollgate answers five
+//! Servers, libraries and firmware fall over when they accept more than they can finish. tollgate answers a few
 //! questions, one module each, and joins the answers:
 //!
 //! | question | module | machines |
@@ -10,6 +10,7 @@
 //! | who is next? | [`fair`] | deficit round robin by cost, smooth weighted round robin by turns |
 //! | how many is right? | [`adapt`] | AIMD, Vegas, Gradient2, Gradient; sample windows |
 //! | all together | [`gate`] | bounded queues of tenants, deadlines, fair dispatch into a capacity |
+//! | who takes most? | [`sketch`] | the heaviest of many keys, in bounded memory |
 //! | where are they kept? | [`slots`] | bounded tables with ids that can never be mistaken |
 //!
 //! # The contract of `now`
@@ -72,6 +73,8 @@ pub mod adapt;
 pub mod error;
 pub mod fair;
 pub mod gate;
+#[cfg(feature = "alloc")]
+mod hasher;
 mod heap;
 #[cfg(feature = "alloc")]
 mod index;
@@ -79,12 +82,16 @@ mod num;
 pub mod observe;
 pub mod permit;
 pub mod rate;
+#[cfg(feature = "alloc")]
+pub mod sketch;
 pub mod slots;
 #[cfg(any(target_has_atomic = "64", feature = "portable-atomic"))]
 mod sync;
 mod time;
 
 pub use error::{ConfigError, Reason, Refused, Stale};
+#[cfg(feature = "alloc")]
+pub use hasher::DefaultHasher;
 pub use time::Timestamp;
 
 /// The README's example compiles and runs.

@@ -4,6 +4,8 @@
 //! | --- | --- | --- | --- |
 //! | [`TokenBucket`] | one owner, `&mut self` | exact; debt, reservations, refunds, quota changes | ≤ burst + rate·T (+ `max_debt`) |
 //! | [`AtomicBucket`] | threads, `&self`, lock-free | grants and refusals | ≤ burst + rate·T |
+//! | [`Keyed`] | one owner, `&mut self` | a token bucket for each of many keys, in bounded memory | ≤ burst + rate·T for each key |
+//! | [`ShardedKeyed`] | threads, `&self`, a lock for each shard | the same | the same |
 //! | [`FixedWindow`] | one owner, `&mut self` | a count per aligned window | ≤ limit in each window, so ≤ 2·limit across an edge |
 //! | [`SlidingWindow`] | one owner, `&mut self` | a count per slice of a window | ≤ limit in *any* window |
 //!
@@ -14,19 +16,27 @@
 pub mod atomic;
 pub mod bucket;
 #[cfg(feature = "alloc")]
+pub mod keyed;
+#[cfg(feature = "alloc")]
 pub mod limits;
 pub mod quota;
 #[cfg(feature = "alloc")]
 pub mod rules;
 #[cfg(feature = "alloc")]
 pub mod session;
+#[cfg(any(feature = "alloc", target_has_atomic = "64", feature = "portable-atomic"))]
+mod units;
 pub mod window;
 
 #[cfg(any(target_has_atomic = "64", feature = "portable-atomic"))]
 pub use atomic::AtomicBucket;
 pub use bucket::{BucketState, Inherit, Overshoot, Oversize, Policy, Reservation, TokenBucket};
+#[cfg(feature = "std")]
+pub use keyed::ShardedKeyed;
 #[cfg(feature = "alloc")]
-pub use limits::{AccountId, Denied, Limits, LimitsSettings, WhenFull, WindowState};
+pub use keyed::{Keyed, KeyedSnapshot, WhenFull};
+#[cfg(feature = "alloc")]
+pub use limits::{AccountId, Denied, Limits, LimitsSettings, WindowState};
 pub use quota::Quota;
 #[cfg(feature = "alloc")]
 pub use session::{Blame, Session};

@@ -166,7 +166,7 @@ fn an_account_with_a_session_or_consumption_is_never_forgotten() {
     let (_, requests_, _) = table();
     let mut open = limits.begin(at(0), "open", None, GROUP).unwrap();
     take(&mut limits, at(0), "used", None, 30).unwrap();
-    assert_eq!(take(&mut limits, at(29), "new", None, 1), Err(Reason::TenantTableFull));
+    assert_eq!(take(&mut limits, at(29), "new", None, 1), Err(Reason::KeyTableFull));
     assert_eq!(take(&mut limits, at(30), "new", None, 1), Ok(()), "recovered to the nanosecond");
     assert_eq!((limits.accounts(), limits.account("used")), (2, None));
     limits.evaluate(at(1_000), &mut open, requests_, 7).unwrap();
@@ -183,7 +183,7 @@ fn an_account_with_a_session_or_consumption_is_never_forgotten() {
 fn owners_without_an_account_share_one_if_so_wanted() {
     let rules = set(vec![requests(1, Target::Default, 10), requests(2, Target::Tier(TierId(1)), 1_000)]);
     let settings = LimitsSettings {
-        when_full: WhenFull::Share,
+        when_full: WhenFull::Overflow,
         sheets: 2,
         meters: 2,
         ..LimitsSettings::for_rules(1, &rules)
@@ -355,7 +355,7 @@ fn what_there_is_not_is_refused_and_not_let_through() {
     let mut open = small.begin(at(0), "a", None, GROUP).unwrap();
     small.evaluate(at(0), &mut open, requests_, 1).unwrap();
     small.replace_rules(at(0), set((0..4).map(windows).collect()));
-    assert_eq!(small.evaluate(at(0), &mut open, requests_, 1).unwrap_err().reason, Reason::TenantTableFull);
+    assert_eq!(small.evaluate(at(0), &mut open, requests_, 1).unwrap_err().reason, Reason::KeyTableFull);
     small.commit(at(0), open);
     limits.commit(at(0), session);
 }

@@ -18,8 +18,10 @@ use tollgate::gate::{
 };
 use tollgate::permit::{Acquire, AtomicPermits, HeadOfLine, Semaphore, SemaphoreEvent, Ticket};
 use tollgate::rate::{
-    AtomicBucket, FixedWindow, Inherit, Overshoot, Policy, Quota, RateLimit, SlidingWindow, TokenBucket,
+    AtomicBucket, FixedWindow, Inherit, Keyed, Overshoot, Policy, Quota, RateLimit, SlidingWindow,
+    TokenBucket, WhenFull,
 };
+use tollgate::sketch::HeavyHitters;
 use tollgate::slots::{Heap, SlotId, Slots};
 
 const OPERATIONS: u64 = 10_000;
@@ -86,6 +88,44 @@ fn an_atomic_bucket_does_not_allocate() {
         results += u64::from(bucket.peek(now, 21).is_ok());
         if number % 100 == 99 {
             bucket.set_quota(now, Quota::per_second(number).burst(20), Inherit::AsIs).unwrap();
+        }
+    });
+    assert_eq!(counted, 0);
+    assert!(results > 0);
+}
+
+#[test]
+fn a_table_of_keys_does_not_allocate() {
+    let hasher = core::hash::BuildHasherDefault::<std::hash::DefaultHasher>::default;
+    for when_full in [WhenFull::Refuse, WhenFull::Overflow] {
+        let quota = Quota::per_second(999_983).burst(20);
+        let mut table = Keyed::<u64, _>::with_hasher(quota, 50, when_full, hasher()).unwrap();
+        let mut results = 0;
+        let counted = allocations(|number| {
+            let (now, key) = (at(number), number % 97);
+            results += u64::from(table.try_acquire(now, &key, 1 + number % 20).is_ok());
+            results += table.available(now, &key) + u64::from(table.charge(now, &key, 1).is_ok());
+            if number % 1_000 == 999 {
+                table.set_quota(now, Quota::per_second(number).burst(20), Inherit::AsIs).unwrap();
+                results += u64::from(table.forget_recovered(now));
+            }
+        });
+        assert_eq!(counted, 0);
+        let snapshot = table.snapshot();
+        assert!(results > 0 && snapshot.evicted > 0 && snapshot.full + snapshot.overflowed > 0);
+    }
+}
+
+#[test]
+fn heavy_hitters_do_not_allocate() {
+    let hasher = core::hash::BuildHasherDefault::<std::hash::DefaultHasher>::default();
+    let mut sketch = HeavyHitters::<u64, _>::with_hasher(50, hasher).unwrap();
+    let mut results = 0;
+    let counted = allocations(|number| {
+        sketch.add(&(number % 97), number % 7);
+        results += sketch.get(&3).map_or(1, |heavy| heavy.count) + sketch.error_bound();
+        if number == 5_000 {
+            sketch.clear();
         }
     });
     assert_eq!(counted, 0);

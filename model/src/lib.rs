@@ -7,6 +7,7 @@
 //! | oracle | judges | how |
 //! | --- | --- | --- |
 //! | [`bucket`] | token buckets | keeps every grant and charge, works the level out anew at each question, in big integers |
+//! | [`keyed`] | tables of buckets by key | a bucket for each key, and whether whoever was forgotten had recovered |
 //! | [`window`] | fixed and sliding windows | keeps a log, counts by scanning |
 //! | [`limits`] | limits of many owners | forgets nobody, scans every rule, counts by lists |
 //! | [`semaphore`] | the semaphore with a line | a `Vec` of tickets and a `Vec` of waiters |
@@ -23,6 +24,7 @@ pub mod bucket;
 pub mod drr;
 pub mod fairness;
 pub mod gate;
+pub mod keyed;
 pub mod limits;
 pub mod ops;
 pub mod permits;

@@ -4,6 +4,7 @@ mod atomic_bucket;
 mod drr;
 mod estimators;
 mod gate;
+mod keyed;
 mod permits;
 mod session;
 mod token_bucket;
@@ -17,5 +18,6 @@ fn main() {
     drr::run(&mut criterion);
     gate::run(&mut criterion);
     estimators::run(&mut criterion);
+    keyed::run(&mut criterion);
     criterion.final_summary();
 }

@@ -49,83 +49,13 @@
 //! [`TokenBucket`](super::TokenBucket).
 
 use core::fmt;
-use core::num::{NonZeroU64, NonZeroU128};
 
 use super::bucket::Inherit;
-use super::quota::{Quota, Terms};
-use crate::error::{ConfigError, Reason, Refused, Rules};
-use crate::num;
+use super::quota::Quota;
+use super::units::Units;
+use crate::error::{ConfigError, Reason, Refused};
 use crate::sync::{AtomicU64, Ordering};
 use crate::time::Timestamp;
-
-/// How time and cost are counted in units; see the [module](self).
-#[derive(Clone, Copy, Debug)]
-struct Scale {
-    /// ⌊2⁶⁴ · units per nanosecond⌋, `None` where a unit is exactly a nanosecond.
-    reciprocal: Option<NonZeroU64>,
-    /// q: units to a token, 1 if a unit is more than a token.
-    units_per_token: NonZeroU64,
-    /// g: tokens to a unit, 1 if a token is more than a unit.
-    tokens_per_unit: NonZeroU64,
-}
-
-impl Scale {
-    fn of(terms: &Terms) -> Option<Self> {
-        let (tokens, period) = (terms.tokens, terms.period_ns);
-        let units_per_token = NonZeroU64::new(period.get() / tokens).unwrap_or(NonZeroU64::MIN);
-        let tokens_per_unit = NonZeroU64::new(num::narrow(num::div_ceil(num::widen(tokens.get()), period)))?;
-        // Units per nanosecond = (tokens · units_per_token) / (period · tokens_per_unit), at most 1.
-        let units = num::product(tokens.get(), units_per_token.get());
-        let nanos = NonZeroU128::new(num::product(period.get(), tokens_per_unit.get()))?;
-        let reciprocal =
-            if units == nanos.get() { None } else { NonZeroU64::new(num::reciprocal(units, nanos)) };
-        Some(Self { reciprocal, units_per_token, tokens_per_unit })
-    }
-
-    /// U(t).
-    #[inline]
-    fn units_at(&self, now: Timestamp) -> u64 {
-        match self.reciprocal {
-            None => now.as_nanos(),
-            Some(reciprocal) => num::product_high(now.as_nanos(), reciprocal.get()),
-        }
-    }
-
-    /// The first instant at which U(t) has come to `units`.
-    fn instant_of(&self, units: u64) -> Option<Timestamp> {
-        match self.reciprocal {
-            None => Some(Timestamp::from_nanos(units)),
-            Some(reciprocal) => {
-                let nanos = num::div_ceil(num::widen(units) << 64, reciprocal);
-                Timestamp::ZERO.checked_add_nanos(nanos)
-            }
-        }
-    }
-
-    /// What an idle bucket's start is rounded up by.
-    #[inline]
-    const fn rounding(&self) -> u64 {
-        match self.reciprocal {
-            None => 0,
-            Some(_) => 1,
-        }
-    }
-
-    /// A cost in units, rounded up. The caller has checked that it fits.
-    #[inline]
-    fn cost(&self, tokens: u64) -> u64 {
-        if self.tokens_per_unit == NonZeroU64::MIN {
-            tokens.wrapping_mul(self.units_per_token.get())
-        } else {
-            num::narrow(num::div_ceil(num::widen(tokens), self.tokens_per_unit))
-        }
-    }
-
-    /// Whole tokens in so many units.
-    fn tokens(&self, units: u64) -> u64 {
-        (units / self.units_per_token).saturating_mul(self.tokens_per_unit.get())
-    }
-}
 
 /// A token bucket shared by threads without a lock; see the [module](self).
 ///
@@ -146,18 +76,7 @@ pub struct AtomicBucket {
     word: AtomicU64,
     /// The unit in which the bucket last became busy; unused where a unit is a nanosecond.
     started: AtomicU64,
-    scale: Scale,
-    /// Largest cost, in tokens.
-    burst: u64,
-    /// B: the burst in units.
-    burst_units: u64,
-    /// The last U that leaves room to count a full burst.
-    last_unit: u64,
-}
-
-/// The last U that leaves room to count a burst of so many units.
-const fn last_unit(burst_units: u64) -> u64 {
-    (u64::MAX - 1).saturating_sub(burst_units)
+    units: Units,
 }
 
 impl AtomicBucket {
@@ -167,10 +86,7 @@ impl AtomicBucket {
     /// Every broken rule: those of [`TokenBucket`](super::TokenBucket::new), and the burst must take at most 292
     /// years to accrue and hold at least what accrues in a nanosecond.
     pub fn new(quota: Quota) -> Result<Self, ConfigError> {
-        let (scale, burst_units) = check(quota)?;
-        let (word, started) = (AtomicU64::new(0), AtomicU64::new(0));
-        let (burst, last_unit) = (scale.tokens(burst_units), last_unit(burst_units));
-        Ok(Self { word, started, scale, burst, burst_units, last_unit })
+        Ok(Self { word: AtomicU64::new(0), started: AtomicU64::new(0), units: Units::of(quota)? })
     }
 
     /// Consumes `cost` tokens, all of them or none. A cost of 0 is granted whenever the bucket is not overdrawn, and
@@ -182,11 +98,11 @@ impl AtomicBucket {
     pub fn try_acquire(&self, now: Timestamp, cost: u64) -> Result<(), Refused> {
         // The common case of a busy bucket: one addition stands between reading the word and writing it, and nothing
         // is kept across the exchange. All else, also a lost race, is decided out of line, from the start.
-        let units = self.units_at(now);
+        let units = self.units.at(now);
         let seen = self.word.load(Ordering::Relaxed);
-        if cost <= self.burst
+        if cost <= self.units.capacity()
             && seen > units
-            && let Some(next) = self.step(seen, units, self.ceiling(units), self.scale.cost(cost))
+            && let Some(next) = self.units.step(seen, units, self.units.ceiling(units), self.units.cost(cost))
             && next != seen
             && self.word.compare_exchange_weak(seen, next, Ordering::Relaxed, Ordering::Relaxed).is_ok()
         {
@@ -198,16 +114,16 @@ impl AtomicBucket {
     /// [`try_acquire`](Self::try_acquire), every case.
     #[inline(never)]
     fn decide(&self, units: u64, cost: u64) -> Result<(), Refused> {
-        if cost > self.burst {
+        if cost > self.units.capacity() {
             return Err(Refused::because(Reason::ExceedsCapacity));
         }
-        let cost = self.scale.cost(cost);
+        let cost = self.units.cost(cost);
         // ORDERING: Relaxed throughout. The words guard no other data. All that is counted is in the one order in which
         // `word` changes; a note in `started` can only be read once the grant it speaks of is in that order.
-        let mut ceiling = self.ceiling(units);
+        let mut ceiling = self.units.ceiling(units);
         let mut seen = self.word.load(Ordering::Relaxed);
         loop {
-            let Some(next) = self.step(seen, units, ceiling, cost) else {
+            let Some(next) = self.units.step(seen, units, ceiling, cost) else {
                 if ceiling == self.ceiling_at_start(units) {
                     return Err(self.refuse(seen, cost));
                 }
@@ -220,7 +136,7 @@ impl AtomicBucket {
             }
             match self.word.compare_exchange_weak(seen, next, Ordering::Relaxed, Ordering::Relaxed) {
                 Ok(_) => {
-                    if seen <= units && self.scale.rounding() != 0 {
+                    if seen <= units && self.units.rounding() != 0 {
                         self.started.store(units, Ordering::Relaxed);
                     }
                     return Ok(());
@@ -235,13 +151,13 @@ impl AtomicBucket {
     /// # Errors
     /// As [`try_acquire`](Self::try_acquire).
     pub fn peek(&self, now: Timestamp, cost: u64) -> Result<(), Refused> {
-        if cost > self.burst {
+        if cost > self.units.capacity() {
             return Err(Refused::because(Reason::ExceedsCapacity));
         }
-        let (units, cost) = (self.units_at(now), self.scale.cost(cost));
+        let (units, cost) = (self.units.at(now), self.units.cost(cost));
         let ceiling = self.ceiling_at_start(units);
         let seen = self.word.load(Ordering::Relaxed);
-        match self.step(seen, units, ceiling, cost) {
+        match self.units.step(seen, units, ceiling, cost) {
             Some(_) => Ok(()),
             None => Err(self.refuse(seen, cost)),
         }
@@ -250,16 +166,15 @@ impl AtomicBucket {
     /// The largest cost that would be granted at `now`, in whole tokens.
     #[must_use]
     pub fn available(&self, now: Timestamp) -> u64 {
-        let units = self.units_at(now);
+        let units = self.units.at(now);
         let ceiling = self.ceiling_at_start(units);
-        let start = self.word.load(Ordering::Relaxed).max(units);
-        self.scale.tokens(ceiling.saturating_sub(start)).min(self.burst)
+        self.units.left(self.word.load(Ordering::Relaxed), units, ceiling)
     }
 
     /// The burst, in tokens; above a token a nanosecond, rounded down to what accrues in a whole number of units.
     #[must_use]
     pub const fn capacity(&self) -> u64 {
-        self.burst
+        self.units.capacity()
     }
 
     /// Changes the quota at `now`, with the bucket to itself: what accrued until then did so at the old rate. What is
@@ -268,111 +183,39 @@ impl AtomicBucket {
     /// # Errors
     /// As [`new`](Self::new); nothing is changed.
     pub fn set_quota(&mut self, now: Timestamp, quota: Quota, inherit: Inherit) -> Result<(), ConfigError> {
-        let (scale, burst_units) = check(quota)?;
-        let old = &self.scale;
-        let consumed = num::widen(self.word.load(Ordering::Relaxed).saturating_sub(self.units_at(now)));
-        let consumed = match (inherit, NonZeroU64::new(self.burst_units)) {
-            (Inherit::Proportional, Some(old_units)) => num::mul_div_ceil(consumed, burst_units, old_units),
-            (Inherit::Reset, _) | (_, None) => 0,
-            (Inherit::AsIs, _) => {
-                let tokens = num::mul_div_ceil(consumed, old.tokens_per_unit.get(), scale.tokens_per_unit);
-                num::mul_div_ceil(tokens, scale.units_per_token.get(), old.units_per_token)
-            }
-        };
-        (self.scale, self.burst) = (scale, scale.tokens(burst_units));
-        (self.burst_units, self.last_unit) = (burst_units, last_unit(burst_units));
-        let busy_from = self.units_at(now).saturating_add(self.scale.rounding());
-        let word = if consumed == 0 { 0 } else { busy_from.saturating_add(num::narrow(consumed)) };
+        let new = Units::of(quota)?;
+        let word = new.carry(&self.units, now, self.word.load(Ordering::Relaxed), inherit);
+        self.units = new;
         self.word = AtomicU64::new(word);
         self.started = AtomicU64::new(0);
         Ok(())
     }
 
-    /// The word after a grant of `cost` units under `ceiling`, `None` if it is refused. All decisions are made here.
-    #[inline]
-    fn step(&self, word: u64, units: u64, ceiling: u64, cost: u64) -> Option<u64> {
-        if word > units {
-            return word.checked_add(cost).filter(|&next| next <= ceiling);
-        }
-        if cost > ceiling.wrapping_sub(units) {
-            return None;
-        }
-        if cost == 0 {
-            return Some(word);
-        }
-        // Cannot overflow: at most `units_at` + B + 1, and `units_at` leaves room for that.
-        Some(units.wrapping_add(self.scale.rounding()).wrapping_add(cost))
-    }
-
-    /// U(now), at most so late that a full burst can still be counted: the clock stands still in the last
-    /// burst/rate of its 584 years.
-    #[inline]
-    fn units_at(&self, now: Timestamp) -> u64 {
-        self.scale.units_at(now).min(self.last_unit)
-    }
-
-    /// U + B.
-    #[inline]
-    const fn ceiling(&self, units: u64) -> u64 {
-        units.wrapping_add(self.burst_units)
-    }
-
     /// U + B, and one more in the unit in which the bucket became busy.
     fn ceiling_at_start(&self, units: u64) -> u64 {
-        let here = self.scale.rounding() != 0 && self.started.load(Ordering::Relaxed) == units;
-        self.ceiling(units).wrapping_add(u64::from(here))
+        let here = self.units.rounding() != 0 && self.started.load(Ordering::Relaxed) == units;
+        self.units.ceiling(units).wrapping_add(u64::from(here))
     }
 
     /// A clock that is behind the noted start of the busy period meets its last unit there, one early.
     fn noted(&self, needed: u64) -> u64 {
         let started = self.started.load(Ordering::Relaxed);
-        let early = self.scale.rounding() != 0 && started.checked_add(1) == Some(needed);
+        let early = self.units.rounding() != 0 && started.checked_add(1) == Some(needed);
         if early { started } else { needed }
     }
 
     #[cold]
     fn refuse(&self, word: u64, cost: u64) -> Refused {
-        // It passes as soon as w + cost ≤ U + B; being idle by then is no other condition, since cost ≤ B.
-        let needed =
-            num::widen(word).saturating_add(num::widen(cost)).saturating_sub(num::widen(self.burst_units));
-        let needed = self.noted(num::narrow(needed));
-        let retry_at = if needed > self.last_unit { None } else { self.scale.instant_of(needed) };
-        Refused::until(Reason::RateExceeded, retry_at)
+        let needed = self.noted(self.units.needed(word, cost));
+        self.units.refuse(Reason::RateExceeded, needed)
     }
-}
-
-/// The longest time a burst may take to accrue, in units of 1 to 2 ns.
-const MAX_CAPACITY: u64 = u64::MAX / 2;
-
-fn check(quota: Quota) -> Result<(Scale, u64), ConfigError> {
-    let mut rules = Rules::new();
-    let scale = quota.terms(&mut rules).and_then(|terms| Scale::of(&terms));
-    let burst = quota.capacity();
-    let parsed = scale.map(|scale| {
-        rules.require(
-            burst >= scale.tokens_per_unit.get(),
-            "quota.burst",
-            burst,
-            "at least what accrues in a nanosecond, for this bucket",
-        );
-        let capacity = num::product(burst / scale.tokens_per_unit, scale.units_per_token.get());
-        rules.require(
-            capacity <= num::widen(MAX_CAPACITY),
-            "quota.burst",
-            burst,
-            "at most what accrues in 292 years, for this bucket",
-        );
-        (scale, num::narrow(capacity))
-    });
-    rules.accept(parsed)
 }
 
 impl fmt::Debug for AtomicBucket {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("AtomicBucket")
-            .field("burst", &self.burst)
             .field("word", &self.word.load(Ordering::Relaxed))
-            .field("scale", &self.scale)
+            .field("units", &self.units)
             .finish()
     }
 }

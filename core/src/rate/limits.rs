@@ -48,10 +48,11 @@ pub use account::AccountId;
 use account::{Account, Meter, Sheet};
 pub use denied::{Denied, Explanation};
 pub use report::{Report, WindowState};
-pub use settings::{LimitsSettings, WhenFull};
+pub use settings::LimitsSettings;
 
 use crate::error::{ConfigError, Stale};
 use crate::index::Index;
+use crate::rate::keyed::WhenFull;
 use crate::rate::rules::{Dimension, GroupId, RuleSet};
 use crate::slots::{Chain, Heap, NIL, SlotId, Slots};
 use crate::time::Timestamp;
@@ -100,7 +101,7 @@ impl<K: Eq + Hash + Clone, S: BuildHasher> Limits<K, S> {
         rules: RuleSet<K, S>,
         hasher: S,
     ) -> Result<Self, ConfigError> {
-        let shares = settings.when_full == WhenFull::Share;
+        let shares = settings.when_full == WhenFull::Overflow;
         let accounts = settings.accounts.saturating_add(u32::from(shares));
         let mut limits = Self {
             rules,

@@ -4,6 +4,7 @@ use super::{Code, Mutant};
 
 const PERMITS: Code = Code { file: "core/src/permit/atomic.rs", models: "loom_permits" };
 const BUCKET: Code = Code { file: "core/src/rate/atomic.rs", models: "loom_bucket" };
+const UNITS: Code = Code { file: "core/src/rate/units.rs", models: "loom_bucket" };
 
 pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
@@ -93,7 +94,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "bucket: what was granted is not looked at",
-        code: BUCKET,
+        code: UNITS,
         from: ".filter(|&next| next <= ceiling)",
         to: ".filter(|&next| next <= ceiling || next > units)",
     },
@@ -105,8 +106,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "bucket: the start is not rounded up",
-        code: BUCKET,
-        from: "Some(units.wrapping_add(self.scale.rounding()).wrapping_add(cost))",
+        code: UNITS,
+        from: "Some(units.wrapping_add(self.rounding()).wrapping_add(cost))",
         to: "Some(units.wrapping_add(cost))",
     },
 ];

@@ -72,12 +72,12 @@ impl<K: Eq + Hash + Clone, S: BuildHasher> Limits<K, S> {
     {
         let full = self.accounts.len() >= self.accounts.capacity();
         if full && !self.make_room(now) {
-            return self.shared.map(AccountId).ok_or(Refused::because(Reason::TenantTableFull));
+            return self.shared.map(AccountId).ok_or(Refused::because(Reason::KeyTableFull));
         }
         let account =
             Account { owner: Some(owner.to_owned()), tier, former: None, open: 0, sheets: Chain::EMPTY };
         let Ok(id) = self.accounts.insert(account) else {
-            return Err(Refused::because(Reason::TenantTableFull));
+            return Err(Refused::because(Reason::KeyTableFull));
         };
         let (accounts, hasher) = (&self.accounts, &self.hasher);
         self.index.insert(hash_of(hasher, owner), id.index(), |place| {
@@ -112,7 +112,7 @@ impl<K: Eq + Hash + Clone, S: BuildHasher> Limits<K, S> {
         group: GroupId,
         found: Option<u32>,
     ) -> Result<u32, Refused> {
-        const FULL: Refused = Refused::because(Reason::TenantTableFull);
+        const FULL: Refused = Refused::because(Reason::KeyTableFull);
         let sheet = match found {
             Some(sheet) => sheet,
             None => {

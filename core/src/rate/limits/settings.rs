@@ -4,18 +4,8 @@ use core::hash::{BuildHasher, Hash};
 use core::time::Duration;
 
 use crate::num;
+use crate::rate::keyed::WhenFull;
 use crate::rate::rules::{RuleSet, Target};
-
-/// What happens to an owner without an account when the table of accounts is full and none can be forgotten.
-#[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
-#[non_exhaustive]
-pub enum WhenFull {
-    /// It is refused with [`TenantTableFull`](crate::Reason::TenantTableFull).
-    #[default]
-    Refuse,
-    /// It shares one account with all others without one: jointly they may use what the default rules give one owner.
-    Share,
-}
 
 /// Sizes and habits of [`Limits`](super::Limits). Storage for all of it is reserved at construction.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -29,7 +19,8 @@ pub struct LimitsSettings {
     pub meters: u32,
     /// How long the larger limit holds after a change of tier.
     pub grace: Duration,
-    /// What happens to owners past all that.
+    /// What happens to owners past all that: refused with [`KeyTableFull`](crate::Reason::KeyTableFull), or sharing one
+    /// account, jointly held to what the default rules give one owner.
     pub when_full: WhenFull,
 }
 

@@ -15,7 +15,7 @@ impl<K: Eq + Hash + Clone, S: BuildHasher> Limits<K, S> {
     /// Begins a request of an owner, in the tier it has now: one that differs from its last begins the grace. O(1).
     ///
     /// # Errors
-    /// [`TenantTableFull`](Reason::TenantTableFull) where there is no room for its account, sheet or meters.
+    /// [`KeyTableFull`](Reason::KeyTableFull) where there is no room for its account, sheet or meters.
     #[inline]
     pub fn begin<Q>(
         &mut self,
@@ -80,7 +80,7 @@ impl<K: Eq + Hash + Clone, S: BuildHasher> Limits<K, S> {
     ///
     /// # Errors
     /// The window that clears last of those that refuse; [`UnknownDimension`](Reason::UnknownDimension),
-    /// [`SessionFull`](Reason::SessionFull), [`TenantTableFull`](Reason::TenantTableFull) if new rules need meters
+    /// [`SessionFull`](Reason::SessionFull), [`KeyTableFull`](Reason::KeyTableFull) if new rules need meters
     /// that there is no room for, [`TenantRemoved`](Reason::TenantRemoved) for a session of other limits.
     #[inline]
     pub fn evaluate(
@@ -152,7 +152,7 @@ impl<K: Eq + Hash + Clone, S: BuildHasher> Limits<K, S> {
         let account = self.accounts.id_at(account).map(AccountId);
         match account.zip(group).map(|(account, group)| self.open_sheet(now, account, group)) {
             Some(Ok(place)) => Ok(place),
-            _ => denied(Reason::TenantTableFull),
+            _ => denied(Reason::KeyTableFull),
         }
     }
 

@@ -28,7 +28,8 @@ impl<K: Eq + Hash + Clone, S: BuildHasher> Limits<K, S> {
         let Some(sheet) = self.sheets.get(session.sheet).map(|_| session.sheet.index()) else { return };
         self.follow(sheet, now, true);
         if let Some(more) = actual.checked_sub(taken).filter(|&more| more > 0) {
-            self.take(now, session, sheet, dimension, more);
+            let (windows, _) = self.look(now, sheet, dimension, more);
+            self.take(now, session, windows, dimension, more);
             return;
         }
         let mut excess = taken.saturating_sub(actual);

@@ -8,7 +8,7 @@ use super::{MOST_RECORDS, Record, Session};
 use crate::error::{Reason, Refused};
 use crate::rate::limits::{AccountId, Denied, Limits};
 use crate::rate::rules::{Dimension, GroupId, TierId};
-use crate::slots::SlotId;
+use crate::slots::{NIL, SlotId};
 use crate::time::Timestamp;
 
 impl<K: Eq + Hash + Clone, S: BuildHasher> Limits<K, S> {
@@ -92,18 +92,14 @@ impl<K: Eq + Hash + Clone, S: BuildHasher> Limits<K, S> {
     ) -> Result<(), Denied> {
         let now = self.observe(now);
         let sheet = self.ready(now, session.sheet, dimension, amount)?;
-        let (mut windows, mut passes) = (0_usize, true);
-        for (_, meter) in self.in_force(sheet, Some(dimension)) {
-            windows = windows.saturating_add(1);
-            passes = passes && meter.machine.peek(now, amount).is_ok();
-        }
+        let (windows, passes) = self.look(now, sheet, dimension, amount);
         if !passes {
             return Err(self.denied(sheet, now, dimension, amount));
         }
-        if windows > MOST_RECORDS.saturating_sub(session.records.len()) {
+        if windows.count > MOST_RECORDS.saturating_sub(session.records.len()) {
             return Err(Denied::because(Reason::SessionFull, dimension, amount));
         }
-        self.take(now, session, sheet, dimension, amount);
+        self.take(now, session, windows, dimension, amount);
         Ok(())
     }
 
@@ -156,33 +152,60 @@ impl<K: Eq + Hash + Clone, S: BuildHasher> Limits<K, S> {
         }
     }
 
+    /// Where the windows of a dimension are, and whether all of them would let an amount pass.
+    #[inline]
+    pub(super) fn look(
+        &self,
+        now: Timestamp,
+        sheet: u32,
+        dimension: Dimension,
+        amount: u64,
+    ) -> (Windows, bool) {
+        let (mut windows, mut passes) = (Windows { first: NIL, count: 0 }, true);
+        let Some(sheet) = self.sheets.at(sheet) else { return (windows, passes) };
+        let mut place = sheet.meters.head();
+        for _ in 0..sheet.in_force {
+            let Some(meter) = self.meters.at(place) else { break };
+            if meter.dimension > dimension {
+                break;
+            }
+            if meter.dimension == dimension {
+                if windows.count == 0 {
+                    windows.first = place;
+                }
+                windows.count = windows.count.saturating_add(1);
+                passes = passes && meter.machine.peek(now, amount).is_ok();
+            }
+            place = self.meters.after(place);
+        }
+        (windows, passes)
+    }
+
     /// Takes an amount from every window of a dimension, and writes it down as far as there is room.
     #[inline]
     pub(super) fn take(
         &mut self,
         now: Timestamp,
         session: &mut Session,
-        sheet: u32,
+        windows: Windows,
         dimension: Dimension,
         amount: u64,
     ) {
-        let (mut place, mut left): (u32, u32) = self
-            .sheets
-            .at(sheet)
-            .map_or((crate::slots::NIL, 0), |sheet| (sheet.meters.head(), sheet.in_force));
-        let mut first = true;
-        while left > 0 {
-            left = left.saturating_sub(1);
-            let (here, next) = (place, self.meters.after(place));
-            place = next;
-            let Some(id) = self.meters.id_at(here) else { return };
-            let Some(meter) = self.meters.at_mut(here) else { return };
-            if meter.dimension == dimension {
-                let receipt = meter.machine.take(now, amount);
-                // What a settlement took beyond the room for it does not come back.
-                let _no_room = session.records.push(Record { meter: id, receipt, dimension, first });
-                first = false;
-            }
+        let mut place = windows.first;
+        for number in 0..windows.count {
+            let Some(id) = self.meters.id_at(place) else { return };
+            let Some(meter) = self.meters.at_mut(place) else { return };
+            let receipt = meter.machine.take(now, amount);
+            // What a settlement took beyond the room for it does not come back.
+            let _no_room = session.records.push(Record { meter: id, receipt, dimension, first: number == 0 });
+            place = self.meters.after(place);
         }
     }
+}
+
+/// The windows of one dimension: they follow one another on their sheet.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Windows {
+    first: u32,
+    count: usize,
 }

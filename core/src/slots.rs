@@ -151,6 +151,16 @@ impl SlotId {
     pub(crate) const fn index(self) -> u32 {
         self.index
     }
+
+    /// Position and number of the insertion, for those who keep them closer together.
+    pub(crate) const fn parts(self) -> (u32, u64) {
+        (self.index, self.generation)
+    }
+
+    /// The id that had these [parts](Self::parts).
+    pub(crate) const fn of_parts((index, generation): (u32, u64)) -> Self {
+        Self { index, generation }
+    }
 }
 
 #[derive(Debug)]

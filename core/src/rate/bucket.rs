@@ -153,6 +153,13 @@ impl TokenBucket {
         self.decide(level, now, cost)
     }
 
+    /// Whether `cost` would be granted, for those who ask first and want to know why not only then.
+    #[inline]
+    pub(crate) fn passes(&self, now: Timestamp, cost: u64) -> bool {
+        let (level, _) = self.level_at(now);
+        self.threshold(cost).is_some_and(|threshold| level <= threshold)
+    }
+
     /// Consumes `cost` tokens now if they can be had within `max_wait`, ahead of their accrual, in the order of the
     /// calls: a big request is not overtaken while it waits. O(1).
     ///

@@ -63,10 +63,12 @@ impl TokenBucket {
         }
     }
 
-    /// [Charges](Self::charge) `cost` and says where it stands. O(1).
-    pub(crate) fn charge_on_account(&mut self, now: Timestamp, cost: u64) -> Receipt {
-        self.charge(now, cost);
-        self.receipt(cost)
+    /// [Charges](Self::charge) `cost` and says at which position of a [`Receipt`] it stands. O(1).
+    #[inline]
+    pub(crate) fn charge_on_account(&mut self, now: Timestamp, cost: u64) -> u128 {
+        self.advance(now);
+        self.take(cost);
+        self.granted
     }
 
     /// Gives back `excess` tokens of what a receipt is for, as far as time has not; the receipt is for the rest. O(1).

@@ -166,7 +166,7 @@ impl<K: Eq + Hash + Clone, S: BuildHasher> Limits<K, S> {
         let machine = Machine::new(old.terms, old.window).unwrap_or(old.machine);
         let mut meter = Meter { machine, ..old };
         if consumed > 0 {
-            let _receipt = meter.machine.take(at, consumed);
+            let _position = meter.machine.take(at, consumed);
         }
         self.meters.insert(meter).map_or(NIL, |id| id.index())
     }

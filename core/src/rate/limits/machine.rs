@@ -60,7 +60,6 @@ impl Machine {
         }
     }
 
-    #[inline]
     pub(in crate::rate) fn peek(&self, now: Timestamp, cost: u64) -> Result<(), Refused> {
         match self {
             Self::Bucket(bucket) => bucket.peek(now, cost),
@@ -70,16 +69,25 @@ impl Machine {
         }
     }
 
-    /// Takes what was found to pass, or what was used already.
+    /// Whether it would pass.
     #[inline]
-    pub(in crate::rate) fn take(&mut self, now: Timestamp, cost: u64) -> Receipt {
+    pub(in crate::rate) fn passes(&self, now: Timestamp, cost: u64) -> bool {
+        match self {
+            Self::Bucket(bucket) => bucket.passes(now, cost),
+            other => other.peek(now, cost).is_ok(),
+        }
+    }
+
+    /// Takes what was found to pass, or what was used already. Returns the position for a [`Receipt`] of it.
+    #[inline]
+    pub(in crate::rate) fn take(&mut self, now: Timestamp, cost: u64) -> u128 {
         match self {
             Self::Bucket(bucket) => return bucket.charge_on_account(now, cost),
             Self::Fixed(fixed) => fixed.charge(now, cost),
             Self::Sliding(sliding) => sliding.charge(now, cost),
             Self::Allowance(allowance) => allowance.charge(cost),
         }
-        Receipt { cost, granted_at: now, position: 0 }
+        0
     }
 
     /// Gives back part of what a receipt is for, as far as it still counts.

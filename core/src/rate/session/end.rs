@@ -40,7 +40,7 @@ impl<K: Eq + Hash + Clone, S: BuildHasher> Limits<K, S> {
             let records = session.records.get_mut(start..end).unwrap_or(&mut []);
             end = start;
             let cost = records.first().filter(|record| record.dimension == dimension);
-            let back = cost.map_or(0, |record| record.receipt.cost).min(excess);
+            let back = cost.map_or(0, |record| record.cost).min(excess);
             if back > 0 {
                 records.iter_mut().rev().for_each(|record| self.give_back(now, record, back));
                 excess = excess.saturating_sub(back);
@@ -79,10 +79,12 @@ impl<K: Eq + Hash + Clone, S: BuildHasher> Limits<K, S> {
     }
 
     fn give_back(&mut self, now: Timestamp, record: &mut Record, cost: u64) {
-        match self.meters.get_mut(record.meter) {
-            Some(meter) => meter.machine.give_back(now, &mut record.receipt, cost),
+        let mut receipt = record.receipt();
+        match self.meters.get_mut(record.meter()) {
+            Some(meter) => meter.machine.give_back(now, &mut receipt, cost),
             // A meter that has taken its place never saw the grant.
-            None => record.receipt.cost = record.receipt.cost.saturating_sub(cost),
+            None => receipt.cost = receipt.cost.saturating_sub(cost),
         }
+        (record.cost, record.position) = (receipt.cost, receipt.position);
     }
 }

@@ -30,7 +30,8 @@ impl<K: Eq + Hash + Clone, S: BuildHasher> Limits<K, S> {
     {
         let now = self.observe(now);
         let account = self.admit(now, owner, tier)?;
-        self.open(now, account, group)
+        let sheet = self.open(now, account, group)?;
+        Ok(Session { account, group, sheet, records: heapless::Vec::new() })
     }
 
     /// Begins a request of an account that was used before, in the tier it had, without hashing its owner. O(1).
@@ -46,18 +47,19 @@ impl<K: Eq + Hash + Clone, S: BuildHasher> Limits<K, S> {
         group: GroupId,
     ) -> Result<Session, Refused> {
         let now = self.observe(now);
-        self.open(now, account, group)
+        let sheet = self.open(now, account, group)?;
+        Ok(Session { account, group, sheet, records: heapless::Vec::new() })
     }
 
     #[inline]
-    fn open(&mut self, now: Timestamp, account: AccountId, group: GroupId) -> Result<Session, Refused> {
+    fn open(&mut self, now: Timestamp, account: AccountId, group: GroupId) -> Result<SlotId, Refused> {
         let Some(state) = self.accounts.get_mut(account.0) else {
             return Err(Refused::because(Reason::TenantRemoved));
         };
         state.open = state.open.saturating_add(1);
         let sheet = self.open_sheet(now, account, group);
         match sheet.map(|sheet| self.sheets.id_at(sheet)) {
-            Ok(Some(sheet)) => Ok(Session { account, group, sheet, records: heapless::Vec::new() }),
+            Ok(Some(sheet)) => Ok(sheet),
             Ok(None) => {
                 self.close(account);
                 Err(Refused::because(Reason::TenantRemoved))
@@ -117,7 +119,7 @@ impl<K: Eq + Hash + Clone, S: BuildHasher> Limits<K, S> {
         let now = self.observe(now);
         for &dimension in dimensions {
             let sheet = self.ready(now, session.sheet, dimension, 0)?;
-            if self.in_force(sheet, Some(dimension)).any(|(_, meter)| meter.machine.peek(now, 0).is_err()) {
+            if self.in_force(sheet, Some(dimension)).any(|(_, meter)| !meter.machine.passes(now, 0)) {
                 return Err(self.denied(sheet, now, dimension, 0));
             }
         }
@@ -174,7 +176,7 @@ impl<K: Eq + Hash + Clone, S: BuildHasher> Limits<K, S> {
                     windows.first = place;
                 }
                 windows.count = windows.count.saturating_add(1);
-                passes = passes && meter.machine.peek(now, amount).is_ok();
+                passes = passes && meter.machine.passes(now, amount);
             }
             place = self.meters.after(place);
         }
@@ -195,9 +197,18 @@ impl<K: Eq + Hash + Clone, S: BuildHasher> Limits<K, S> {
         for number in 0..windows.count {
             let Some(id) = self.meters.id_at(place) else { return };
             let Some(meter) = self.meters.at_mut(place) else { return };
-            let receipt = meter.machine.take(now, amount);
+            let position = meter.machine.take(now, amount);
+            let (meter_place, meter_generation) = id.parts();
             // What a settlement took beyond the room for it does not come back.
-            let _no_room = session.records.push(Record { meter: id, receipt, dimension, first: number == 0 });
+            let _no_room = session.records.push(Record {
+                meter_place,
+                dimension,
+                first: number == 0,
+                meter_generation,
+                cost: amount,
+                granted_at: now,
+                position,
+            });
             place = self.meters.after(place);
         }
     }

@@ -8,6 +8,7 @@
 //! | [`ShardedKeyed`] | threads, `&self`, a lock for each shard | the same | the same |
 //! | [`FixedWindow`] | one owner, `&mut self` | a count per aligned window | ≤ limit in each window, so ≤ 2·limit across an edge |
 //! | [`SlidingWindow`] | one owner, `&mut self` | a count per slice of a window | ≤ limit in *any* window |
+//! | [`Limits`] | one owner, `&mut self` | rules in several dimensions for many owners, by sessions | what each rule's strategy says |
 //!
 //! All of them store what is *consumed*; the quota is policy applied when comparing. [`RateLimit`] is what they have
 //! in common. Costs are `u64` in any unit: requests, bytes, tokens of a language model.

@@ -108,7 +108,7 @@ impl<K: Eq + Hash, S: BuildHasher> RuleSet<K, S> {
     }
 
     /// The rules of a target in a group, by dimension, window and start. O(1).
-    pub(crate) fn of(&self, target: Target<&K>, group: GroupId) -> (usize, &[Rule<K>]) {
+    pub(super) fn of(&self, target: Target<&K>, group: GroupId) -> (usize, &[Rule<K>]) {
         let hash = hash_key(&self.hasher, target, group);
         let span = |place: u32| self.spans.get(num::index(place)).copied();
         let is_it = |place| {

@@ -9,7 +9,7 @@ use crate::num;
 use crate::rate::{Overshoot, RateLimit};
 use crate::time::Timestamp;
 
-/// At most `limit` in each window aligned to an origin; see the [module](self).
+/// At most `limit` in each window aligned to an origin; see the [module](super).
 ///
 /// What is charged beyond the limit stays owed to the windows that follow.
 ///

@@ -10,7 +10,7 @@ use crate::rate::{Overshoot, RateLimit};
 use crate::slots::{Buffer, Storage};
 use crate::time::Timestamp;
 
-/// At most `limit` in *any* window of a length; see the [module](self).
+/// At most `limit` in *any* window of a length; see the [module](super).
 ///
 /// ```
 /// use core::time::Duration;

@@ -153,11 +153,13 @@ impl SlotId {
     }
 
     /// Position and number of the insertion, for those who keep them closer together.
+    #[cfg(feature = "alloc")]
     pub(crate) const fn parts(self) -> (u32, u64) {
         (self.index, self.generation)
     }
 
     /// The id that had these [parts](Self::parts).
+    #[cfg(feature = "alloc")]
     pub(crate) const fn of_parts((index, generation): (u32, u64)) -> Self {
         Self { index, generation }
     }
@@ -301,6 +303,7 @@ impl<T, S: Storage> Slots<T, S> {
     }
 
     /// The entry after the one at `index` on the chain that is on.
+    #[cfg(feature = "alloc")]
     #[inline]
     pub(crate) fn after(&self, index: u32) -> u32 {
         self.entries.as_ref().get(num::index(index)).map_or(NIL, |entry| entry.links.next)

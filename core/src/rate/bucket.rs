@@ -56,6 +56,7 @@ mod policy;
 use core::num::NonZeroU64;
 use core::time::Duration;
 
+#[cfg(feature = "alloc")]
 pub(crate) use back::Receipt;
 pub use back::Reservation;
 pub use policy::{BucketState, Inherit, Overshoot, Oversize, Policy};
@@ -154,6 +155,7 @@ impl TokenBucket {
     }
 
     /// Whether `cost` would be granted, for those who ask first and want to know why not only then.
+    #[cfg(feature = "alloc")]
     #[inline]
     pub(crate) fn passes(&self, now: Timestamp, cost: u64) -> bool {
         let (level, _) = self.level_at(now);

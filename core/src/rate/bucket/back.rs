@@ -64,6 +64,7 @@ impl TokenBucket {
     }
 
     /// [Charges](Self::charge) `cost` and says at which position of a [`Receipt`] it stands. O(1).
+    #[cfg(feature = "alloc")]
     #[inline]
     pub(crate) fn charge_on_account(&mut self, now: Timestamp, cost: u64) -> u128 {
         self.advance(now);

@@ -2,7 +2,7 @@
 //!
 //! Reports about shared stores (effect-smol#2328, redisson#4462, shenyu#6645) have nothing here that they could happen
 //! to.
-#![cfg(all(feature = "alloc", not(tollgate_loom)))]
+#![cfg(all(feature = "std", not(tollgate_loom)))]
 
 use core::time::Duration;
 

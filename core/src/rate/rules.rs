@@ -66,4 +66,5 @@ pub(crate) const MOST_LINES: usize = 32;
 pub(crate) const MOST_SLICES: usize = 15;
 
 #[cfg(test)]
+#[cfg(feature = "std")]
 mod tests;

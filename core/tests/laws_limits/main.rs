@@ -1,5 +1,5 @@
 //! The laws of [`Limits`](tollgate::rate::Limits) and its sessions, against lists that forget nobody.
-#![cfg(all(feature = "alloc", not(tollgate_loom)))]
+#![cfg(all(feature = "std", not(tollgate_loom)))]
 
 #[path = "../common/mod.rs"]
 mod common;

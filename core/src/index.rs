@@ -1,10 +1,10 @@
 //! [`Index`]: where a key stands in dense storage, found by its hash, for five bytes a key.
 //!
-//! **Problem.** A table of keys has to be searched in O(1), walked a few entries at a time (the hand that evicts),
-//! and must cost less memory a key than the map it replaces. A map that holds the entries itself does neither of the
-//! last two: it leaves an eighth to more than half of its entries empty, at the full size of an entry, and a walk over
-//! it steps over the holes. So the entries stand in a `Vec` without holes, kept by the caller, and this index maps a
-//! hash to a *place* in it. Only the index has holes, and a hole costs four bytes.
+//! **Problem.** Keyed state wants to be searched in O(1), to be named by a number that does not change (tickets, dense
+//! ids, heaps), and to cost little memory a key. A map that holds the entries moves them about and leaves an eighth to
+//! more than half of them empty, at the full size of an entry. So the entries stand in a `Vec`, kept by the caller, and
+//! this index maps a hash to a *place* in it. Only the index has holes, and a hole costs four bytes. (Where nobody keeps
+//! a place and a search is all there is, [`Robin`](crate::robin::Robin) saves a cache miss.)
 //!
 //! **Design.** Open addressing over words of 32 bits, one probe sequence: the home slot and those after it.
 //!

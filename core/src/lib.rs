@@ -83,6 +83,8 @@ pub mod observe;
 pub mod permit;
 pub mod rate;
 #[cfg(feature = "alloc")]
+mod robin;
+#[cfg(feature = "alloc")]
 pub mod sketch;
 pub mod slots;
 #[cfg(any(target_has_atomic = "64", feature = "portable-atomic"))]

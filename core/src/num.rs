@@ -45,6 +45,12 @@ pub(crate) const fn from_u32(value: u32) -> u64 {
     value as u64
 }
 
+/// The lower 8 bits.
+#[inline]
+pub(crate) const fn low_u8(value: usize) -> u8 {
+    value as u8
+}
+
 /// The lower 32 bits.
 #[inline]
 pub(crate) const fn low_u32(value: u64) -> u32 {

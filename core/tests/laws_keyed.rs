@@ -58,9 +58,9 @@ fn grain(quota: ModelQuota) -> (u64, ModelQuota) {
 
 /// At most as many keys as the hand looks at for one newcomer, so that `Full` says that nobody had recovered.
 fn play(first: ModelQuota, capacity: u32, when_full: WhenFull, run: &[(Step, u64, Op)]) -> TestCaseResult {
-    let mut table = Keyed::<u64>::new(quota(first), capacity, when_full).unwrap();
-    let sharded =
-        ShardedKeyed::with_hasher(quota(first), capacity, when_full, 1, DefaultHasher::new()).unwrap();
+    let hasher = DefaultHasher::new();
+    let mut table = Keyed::<u64>::with_hasher(quota(first), capacity, when_full, hasher.clone()).unwrap();
+    let sharded = ShardedKeyed::<u64>::with_hasher(quota(first), capacity, when_full, 1, hasher).unwrap();
     let mut oracle = Oracle::new(first, capacity as usize, when_full == WhenFull::Overflow);
     let (mut clock, mut retry_at, mut refused_before) = (0, None, 0);
     for &(step, key, op) in run {

@@ -11,14 +11,14 @@
 //! nothing. Nobody else is ever forgotten. So the idle time after which a key may be dropped is not a setting: it is
 //! the time its bucket takes to be full.
 //!
-//! *The hand.* Entries stand in a `Vec` without holes. A hand walks over them: for each newcomer it looks at up to 8
-//! entries and drops at most 2 that have recovered (the last entry moves into the gap); on any other request it
-//! looks at one, once more than half is taken. Every eviction is paid for by one request, so a request costs O(1), not
-//! only on average; and a table of n entries, all of whom have recovered, has room again at the first newcomer.
+//! *The hand.* A hand walks over the table, slot by slot: for each newcomer it looks at up to 8 slots and drops at most 2
+//! keys that have recovered; on any other request it looks at one, once more than half is taken. Every eviction is paid
+//! for by one request, so a request costs O(1), not only on average; and a table all of whose keys have recovered has
+//! room again at the first newcomer.
 //!
 //! *Full.* If the hand found nobody, there are as many busy keys as there is room for. [`WhenFull::Refuse`] refuses
 //! the newcomer with [`Reason::KeyTableFull`](crate::Reason::KeyTableFull). (Some that have recovered may be left where
-//! the hand has not come to: it reaches each of n entries within n/8 refusals.) [`WhenFull::Overflow`] lets all who
+//! the hand has not come to: with room for n it comes to each within n/6 refusals.) [`WhenFull::Overflow`] lets all who
 //! have no place share one more bucket of the same quota. What a key took there must not be forgiven either when it
 //! gets a place later, and who took what is not known: so while the overflow state is busy, every newcomer *starts with
 //! its word*, as if it had taken all of it. Then each key's own bucket, kept for it alone and for ever, would never
@@ -29,7 +29,7 @@
 //!
 //! **Source.** The generic cell rate algorithm; the hand is that of the CLOCK page replacement. Deviations from the
 //! keyed limiter of governor: capacity is bounded; keys are dropped while it runs, not by a call that walks over the
-//! whole map under its locks; hash index and entries apart, see below.
+//! whole map under its locks; the table itself ([`Robin`](crate::robin::Robin)) costs one cache miss and does not double.
 //!
 //! *Deviation from [`AtomicBucket`](super::AtomicBucket):* a bucket that becomes busy has its start rounded up to a
 //! whole unit (1 to 2 ns) where a token is no whole number of nanoseconds, and notes that unit in which it may go one
@@ -40,12 +40,12 @@
 //!
 //! **Stale clocks.** A `now` before the latest one the table has seen counts as the latest.
 //!
-//! **Invariants.** **I1** at most `capacity` keys are held, each at the place the index says, once; **I2** only a
+//! **Invariants.** **I1** at most `capacity` keys are held, each where its hash says, once; **I2** only a
 //! recovered key is dropped; **I3** the overflow state is used under `Overflow` only; **I4** a refusal changes no word.
 //!
 //! **Work** O(1) expected, plus the hash; [`set_quota`](Keyed::set_quota) and
-//! [`forget_recovered`](Keyed::forget_recovered) are O(keys). **Memory** an entry (16 bytes for a `u64` key) and 5
-//! bytes of index for each key of the capacity, reserved at construction. A key that owns memory (a `String`) allocates
+//! [`forget_recovered`](Keyed::forget_recovered) are O(keys). **Memory** 6/5 of an
+//! entry (16 bytes for a `u64` key) and a byte for each key of the capacity, reserved at construction: 20.4 bytes. A key that owns memory (a `String`) allocates
 //! it when it is inserted; nothing else allocates.
 //!
 //! **Shared by threads:** [`ShardedKeyed`] (feature `std`).

@@ -1,57 +1,60 @@
-//! The table behind both forms: entries without holes, an index of them, a hand, an overflow state.
+//! The table behind both forms: entries, a hand, an overflow state.
 
 use alloc::borrow::ToOwned;
-use alloc::vec::Vec;
 use core::borrow::Borrow;
 use core::hash::{BuildHasher, Hash};
+use core::num::NonZeroU64;
 
 use super::{KeyedSnapshot, WhenFull};
-use crate::error::{ConfigError, Reason, Refused, Rules};
-use crate::index::{Index, hash_of};
-use crate::num;
+use crate::error::{ConfigError, Reason, Refused};
+use crate::index::hash_of;
 use crate::rate::bucket::Inherit;
 use crate::rate::quota::Quota;
 use crate::rate::units::Units;
+use crate::robin::{NOWHERE, Robin};
 use crate::time::Timestamp;
 
-/// Entries the hand looks at for each newcomer.
+/// Slots the hand looks at for each newcomer.
 pub(super) const LOOKS: u32 = 8;
 /// Entries it drops at most for each newcomer: more than one, so that a table that has recovered gets emptier.
 pub(super) const DROPS: u32 = 2;
-/// Stands for the overflow state where a place is asked for.
-const OVERFLOW: u32 = u32::MAX;
+/// Stands for the overflow state where a slot is asked for.
+const OVERFLOW: u32 = NOWHERE;
 /// The word of what was charged more than can be counted: how much more is not known, so none of it is ever repaid.
-const BEYOND_COUNT: u64 = u64::MAX;
+const BEYOND_COUNT: u64 = u64::MAX - 1;
+/// No unit: none is as late.
+const NEVER: u64 = u64::MAX;
 
-#[derive(Clone, Debug)]
 struct Entry<K> {
     key: K,
+    /// One more than the word, so that an empty slot takes up nothing beside it.
+    above: NonZeroU64,
+}
+
+impl<K> Entry<K> {
     /// The unit in which all that was granted will have accrued again.
-    word: u64,
+    #[inline]
+    const fn word(&self) -> u64 {
+        self.above.get().wrapping_sub(1)
+    }
 }
 
-/// Who last became busy, and in which unit.
-#[derive(Clone, Copy, Debug)]
-struct Note {
-    place: u32,
-    unit: u64,
-}
-
-impl Note {
-    const NONE: Self = Self { place: OVERFLOW, unit: u64::MAX };
+#[inline]
+fn above(word: u64) -> NonZeroU64 {
+    NonZeroU64::MIN.saturating_add(word.min(BEYOND_COUNT))
 }
 
 /// One table, for one owner. Hashes come from [`hash_of`] with the `hasher` that is handed in.
 pub(super) struct Table<K> {
     units: Units,
-    entries: Vec<Entry<K>>,
-    index: Index,
+    /// The mark is on who last became busy; on nobody where a unit is a nanosecond.
+    entries: Robin<Entry<K>>,
+    /// The unit in which that was.
+    started: u64,
     capacity: u32,
-    when_full: WhenFull,
     hand: u32,
     latest: Timestamp,
-    /// Never set where a unit is a nanosecond.
-    started: Note,
+    when_full: WhenFull,
     /// The word of the overflow state.
     overflow: u64,
     counts: KeyedSnapshot,
@@ -60,21 +63,14 @@ pub(super) struct Table<K> {
 impl<K: Hash + Eq> Table<K> {
     pub(super) fn new(quota: Quota, capacity: u32, when_full: WhenFull) -> Result<Self, ConfigError> {
         let units = Units::of(quota)?;
-        let index = Index::new(capacity)?;
-        let mut entries = Vec::new();
-        let mut rules = Rules::new();
-        let reserved = entries.try_reserve_exact(num::index(capacity)).is_ok();
-        rules.require(reserved, "capacity", capacity, "what the allocator can reserve");
-        rules.verdict()?;
         Ok(Self {
             units,
-            entries,
-            index,
+            entries: Robin::new(capacity)?,
+            started: NEVER,
             capacity,
-            when_full,
             hand: 0,
             latest: Timestamp::ZERO,
-            started: Note::NONE,
+            when_full,
             overflow: 0,
             counts: KeyedSnapshot::default(),
         })
@@ -102,7 +98,9 @@ impl<K: Hash + Eq> Table<K> {
         } else {
             self.acquire_new((hasher, hash), units, key, cost)
         };
-        self.counts.refused = self.counts.refused.saturating_add(u64::from(answer.is_err()));
+        if answer.is_err() {
+            self.counts.refused = self.counts.refused.saturating_add(1);
+        }
         answer
     }
 
@@ -167,9 +165,7 @@ impl<K: Hash + Eq> Table<K> {
         K: Borrow<Q>,
         Q: Eq + ?Sized,
     {
-        let is_it =
-            |place| self.entries.get(num::index(place)).is_some_and(|entry| entry.key.borrow() == key);
-        self.index.find(hash, is_it)
+        self.entries.find(hash, |entry| entry.key.borrow() == key)
     }
 
     /// Every key under the new quota, O(keys).
@@ -179,9 +175,9 @@ impl<K: Hash + Eq> Table<K> {
             Inherit::AsIs | Inherit::Proportional if word == BEYOND_COUNT => word,
             _ => units.carry(&self.units, self.latest, word, inherit),
         };
-        self.entries.iter_mut().for_each(|entry| entry.word = carry(entry.word));
+        self.entries.iter_mut().for_each(|entry| entry.above = above(carry(entry.word())));
         self.overflow = carry(self.overflow);
-        self.started = Note::NONE;
+        self.started = NEVER;
         self.units = units;
     }
 
@@ -190,12 +186,12 @@ impl<K: Hash + Eq> Table<K> {
         let units = self.advance(now);
         let before = self.len();
         self.hand = 0;
-        self.sweep(hasher, units, before, before);
+        self.sweep(hasher, units, self.entries.slots(), before);
         before.saturating_sub(self.len())
     }
 
-    pub(super) fn len(&self) -> u32 {
-        num::index_u32(self.entries.len())
+    pub(super) const fn len(&self) -> u32 {
+        self.entries.len()
     }
 
     pub(super) const fn capacity(&self) -> u32 {
@@ -212,12 +208,8 @@ impl<K: Hash + Eq> Table<K> {
 
     pub(super) fn check_invariants(&self, hasher: &impl BuildHasher) {
         assert!(self.len() <= self.capacity, "I1: {} of {}", self.len(), self.capacity);
-        for (place, entry) in self.entries.iter().enumerate() {
-            let found = self.place_of(hash_of(hasher, &entry.key), &entry.key);
-            assert_eq!(found, Some(num::index_u32(place)), "I1: a key is where the index says");
-        }
+        self.entries.check_invariants(|entry| hash_of(hasher, &entry.key));
         assert!(self.when_full == WhenFull::Overflow || self.overflow == 0, "I3");
-        assert!(num::index(self.hand) <= self.entries.len(), "the hand is in the table or just behind it");
     }
 
     /// A `now` before the latest one counts as the latest.
@@ -245,19 +237,22 @@ impl<K: Hash + Eq> Table<K> {
 
     /// Whether the hand will find somebody to forget for the next newcomer.
     fn would_drop(&self, units: u64) -> bool {
-        let (before, after) = self.entries.split_at_checked(num::index(self.hand)).unwrap_or_default();
-        let ahead = after.iter().chain(before).take(num::index(LOOKS));
-        ahead.into_iter().any(|entry| entry.word <= units)
+        let ahead = (0..LOOKS.min(self.entries.slots())).scan(self.hand, |hand, _| {
+            let slot = *hand;
+            *hand = self.after(slot);
+            Some(slot)
+        });
+        ahead.filter_map(|slot| self.entries.get(slot)).any(|entry| entry.word() <= units)
     }
 
     #[inline]
     fn word(&self, place: u32) -> u64 {
-        self.entries.get(num::index(place)).map_or(self.overflow, |entry| entry.word)
+        self.entries.get(place).map_or(self.overflow, Entry::word)
     }
 
     #[inline]
     fn ceiling(&self, place: u32, units: u64) -> u64 {
-        let here = self.started.unit == units && self.started.place == place;
+        let here = self.started == units && self.entries.mark() == place;
         self.units.ceiling(units).wrapping_add(u64::from(here))
     }
 
@@ -320,8 +315,9 @@ impl<K: Hash + Eq> Table<K> {
 
     #[inline]
     fn write(&mut self, place: u32, units: u64, next: u64) {
-        let Some(entry) = self.entries.get_mut(num::index(place)) else { return };
-        let before = core::mem::replace(&mut entry.word, next);
+        let Some(entry) = self.entries.get_mut(place) else { return };
+        let before = entry.word();
+        entry.above = above(next);
         self.note(place, units, before, next);
     }
 
@@ -329,18 +325,16 @@ impl<K: Hash + Eq> Table<K> {
     #[inline]
     fn note(&mut self, place: u32, units: u64, before: u64, next: u64) {
         if before <= units && next != before && self.units.rounding() != 0 {
-            self.started = Note { place, unit: units };
+            self.started = units;
+            self.entries.set_mark(place);
         }
     }
 
     fn insert(&mut self, (hasher, hash): (&impl BuildHasher, u64), key: K, units: u64, word: u64) {
-        let place = self.len();
-        let rehash =
-            |place| self.entries.get(num::index(place)).map_or(0, |entry| hash_of(hasher, &entry.key));
-        self.index.insert(hash, place, rehash);
-        // Within the capacity that was reserved.
-        self.entries.push(Entry { key, word });
-        self.note(place, units, self.overflow, word);
+        let rehash = |entry: &Entry<K>| hash_of(hasher, &entry.key);
+        if let Some(place) = self.entries.insert(hash, Entry { key, above: above(word) }, rehash) {
+            self.note(place, units, self.overflow, word);
+        }
     }
 
     /// One look on the way of a call that brought no newcomer, once more than half is taken.
@@ -351,42 +345,35 @@ impl<K: Hash + Eq> Table<K> {
         }
     }
 
-    /// The hand looks at up to `looks` entries and drops up to `drops` that have recovered.
+    /// The hand looks at up to `looks` slots and drops up to `drops` who have recovered.
     #[inline]
-    fn sweep(&mut self, hasher: &impl BuildHasher, units: u64, looks: u32, drops: u32) {
-        let mut left = drops;
-        for _ in 0..looks {
-            if self.hand >= self.len() {
-                self.hand = 0;
-            }
-            let Some(entry) = self.entries.get(num::index(self.hand)) else { return };
-            if entry.word > units {
-                self.hand = self.hand.wrapping_add(1);
-                continue;
-            }
-            self.drop_entry(hasher, self.hand);
-            left = left.saturating_sub(1);
-            if left == 0 {
-                break;
+    fn sweep(&mut self, hasher: &impl BuildHasher, units: u64, mut looks: u32, mut drops: u32) {
+        while looks > 0 && drops > 0 {
+            if self.entries.get(self.hand).is_some_and(|entry| entry.word() <= units) {
+                // Who follows moves here.
+                self.forget(hasher, self.hand);
+                drops = drops.wrapping_sub(1);
+            } else {
+                self.hand = self.after(self.hand);
+                looks = looks.wrapping_sub(1);
             }
         }
     }
 
-    /// Forgets the key at a place; the last one moves there.
-    fn drop_entry(&mut self, hasher: &impl BuildHasher, place: u32) {
-        let hash = |place| self.entries.get(num::index(place)).map_or(0, |entry| hash_of(hasher, &entry.key));
-        let last = self.len().wrapping_sub(1);
-        self.index.remove(hash(place), place, hash);
-        if place != last {
-            self.index.replace(hash(last), last, place);
+    #[inline]
+    fn after(&self, slot: u32) -> u32 {
+        let next = slot.wrapping_add(1);
+        if next >= self.entries.slots() { 0 } else { next }
+    }
+
+    #[inline(never)]
+    fn forget(&mut self, hasher: &impl BuildHasher, slot: u32) {
+        let noted = self.entries.mark() == slot;
+        let removed = self.entries.remove(slot, |entry| hash_of(hasher, &entry.key));
+        self.counts.evicted = self.counts.evicted.saturating_add(u64::from(removed.is_some()));
+        if noted {
+            self.started = NEVER;
         }
-        if self.started.place == place {
-            self.started = Note::NONE;
-        } else if self.started.place == last {
-            self.started.place = place;
-        }
-        let _recovered = self.entries.swap_remove(num::index(place));
-        self.counts.evicted = self.counts.evicted.saturating_add(1);
     }
 }
 

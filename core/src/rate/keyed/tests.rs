@@ -95,8 +95,8 @@ fn a_million_keys_churn_through_a_hundred_thousand_places() {
     let snapshot = table.snapshot();
     assert_eq!(snapshot.evicted, KEYS + LIMITED - snapshot.held);
     assert!((80_000..100_000).contains(&snapshot.held), "the hand keeps up: {snapshot:?}");
-    assert!(sum < 4 * KEYS, "{sum} touches");
-    assert!(worst <= 128, "{worst} touches in one call");
+    assert!(sum < 2 * KEYS, "{sum} touches");
+    assert!(worst <= 32, "{worst} touches in one call");
     table.check_invariants();
 }
 
@@ -127,8 +127,8 @@ fn a_flood_of_newcomers_at_a_full_table_costs_each_a_few_looks_and_reaches_every
     let later = at(10_000_000_000);
     for newcomer in 1..=100 {
         table.try_acquire(later, &Counted(90_000 + newcomer), 1).unwrap();
-        assert_eq!(u64::from(table.len()), u64::from(capacity) - newcomer * u64::from(DROPS - 1));
     }
+    assert!((capacity - 100 * (DROPS - 1)..capacity - 90).contains(&table.len()), "{}", table.len());
     table.check_invariants();
 }
 
@@ -138,7 +138,7 @@ fn those_who_come_back_turn_the_hand_too() {
     for key in 0..60 {
         table.try_acquire(at(key), &key, 1).unwrap();
     }
-    for second in 1..60 {
+    for second in 1..300 {
         table.try_acquire(at(second * 3_000_000_000), &7, 1).unwrap();
     }
     assert_eq!((table.len(), table.holds(&7)), (50, true), "half of it is kept without a newcomer");

@@ -13,8 +13,8 @@ const GROUP: GroupId = GroupId(3);
 const MINUTE: Duration = Duration::from_secs(60);
 const DAY: Duration = Duration::from_secs(86_400);
 
-type Owners = Limits<String, std::hash::RandomState>;
-type Rules = RuleSet<String, std::hash::RandomState>;
+type Owners = Limits<String>;
+type Rules = RuleSet<String>;
 
 fn at(seconds: u64) -> Timestamp {
     Timestamp::from_nanos(seconds * S)

@@ -39,7 +39,7 @@ fn machines(limit: u64, seconds: u64) -> [Box<dyn RateLimit>; 3] {
     ]
 }
 
-type Owners = Limits<u64, std::hash::RandomState>;
+type Owners = Limits<u64>;
 
 /// One limit of each dimension for everybody: its limit in a minute, and how it is refunded.
 fn limits(of: &[(u64, Refund)]) -> (Owners, Vec<Dimension>) {

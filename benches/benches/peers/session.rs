@@ -32,7 +32,7 @@ pub(crate) fn run(criterion: &mut Criterion) {
     contest(criterion, &[instant()]);
 }
 
-type Ours = Limits<u64, std::hash::RandomState>;
+type Ours = Limits<u64>;
 
 fn ours() -> (Ours, [Dimension; 3]) {
     let mut table = Dimensions::new();

@@ -51,6 +51,7 @@ pub use report::{Report, WindowState};
 pub use settings::LimitsSettings;
 
 use crate::error::{ConfigError, Stale};
+use crate::hasher::DefaultHasher;
 use crate::index::Index;
 use crate::rate::keyed::WhenFull;
 use crate::rate::rules::{Dimension, GroupId, RuleSet};
@@ -58,7 +59,7 @@ use crate::slots::{Chain, Heap, NIL, SlotId, Slots};
 use crate::time::Timestamp;
 
 /// Rules in force and consumption of all owners; see the [module](self). An example is at [`session`](crate::rate::session).
-pub struct Limits<K, S> {
+pub struct Limits<K, S = DefaultHasher> {
     rules: RuleSet<K, S>,
     /// Counts the rule sets, from 1, and since when the present one is in force.
     version: u64,
@@ -78,16 +79,13 @@ pub struct Limits<K, S> {
 }
 
 #[cfg(feature = "std")]
-impl<K: Eq + Hash + Clone> Limits<K, std::hash::RandomState> {
+impl<K: Eq + Hash + Clone> Limits<K> {
     /// No account yet.
     ///
     /// # Errors
     /// A size of 0, above 16 777 216 accounts, or beyond what the allocator can reserve.
-    pub fn new(
-        settings: LimitsSettings,
-        rules: RuleSet<K, std::hash::RandomState>,
-    ) -> Result<Self, ConfigError> {
-        Self::with_hasher(settings, rules, std::hash::RandomState::new())
+    pub fn new(settings: LimitsSettings, rules: RuleSet<K>) -> Result<Self, ConfigError> {
+        Self::with_hasher(settings, rules, DefaultHasher::new())
     }
 }
 

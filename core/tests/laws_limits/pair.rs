@@ -14,7 +14,7 @@ use tollgate_model::ops::limits::{DIMENSIONS, Fault, GROUPS, LimitsOp, OWNERS};
 
 use super::common::at;
 
-type Machine = Limits<u64, std::hash::RandomState>;
+type Machine = Limits<u64>;
 
 /// What each dimension gives back: after the client's fault, after the server's.
 const REFUNDS: [(bool, bool); DIMENSIONS] = [(false, true), (true, true), (true, false)];
@@ -68,7 +68,7 @@ fn rule(rule: &oracle::Rule, dimensions: &[Dimension]) -> Rule<u64> {
     }
 }
 
-fn set(rules: &[oracle::Rule]) -> (RuleSet<u64, std::hash::RandomState>, Vec<Dimension>) {
+fn set(rules: &[oracle::Rule]) -> (RuleSet<u64>, Vec<Dimension>) {
     let (table, dimensions) = dimensions();
     let rules = rules.iter().map(|one| rule(one, &dimensions)).collect();
     (RuleSet::new(table, rules).unwrap(), dimensions)

@@ -6,6 +6,7 @@ use core::time::Duration;
 use super::account::AccountId;
 use super::{Denied, Limits};
 use crate::error::Stale;
+use crate::hasher::DefaultHasher;
 use crate::rate::rules::{Dimension, GroupId, RuleId};
 use crate::slots::NIL;
 use crate::time::Timestamp;
@@ -33,7 +34,7 @@ pub struct WindowState {
 
 /// The [`WindowState`]s of an account in a group, by dimension and then by window, shortest first.
 #[derive(Debug)]
-pub struct Report<'a, K, S> {
+pub struct Report<'a, K, S = DefaultHasher> {
     limits: &'a Limits<K, S>,
     now: Timestamp,
     refused: Option<Dimension>,

@@ -5,6 +5,7 @@ use core::hash::{BuildHasher, Hash};
 
 use super::check::Check;
 use super::{Dimensions, GroupId, MOST_DIMENSIONS, Rule, RuleErrors, Target};
+use crate::hasher::DefaultHasher;
 use crate::index::{Index, hash_of};
 use crate::num;
 
@@ -18,7 +19,7 @@ struct Span {
 /// Rules that can hold together; see the [module](super).
 ///
 /// `S` hashes owners; where they choose their own names, it has to resist chosen keys, as the default of `std` does.
-pub struct RuleSet<K, S> {
+pub struct RuleSet<K, S = DefaultHasher> {
     dimensions: Dimensions,
     /// By target and group, then dimension, window and start.
     rules: Vec<Rule<K>>,
@@ -28,13 +29,13 @@ pub struct RuleSet<K, S> {
 }
 
 #[cfg(feature = "std")]
-impl<K: Eq + Hash> RuleSet<K, std::hash::RandomState> {
+impl<K: Eq + Hash> RuleSet<K> {
     /// Checks and indexes rules. O(rules · log rules).
     ///
     /// # Errors
     /// Every bad rule, with what is wrong, where, and what would be allowed.
     pub fn new(dimensions: Dimensions, rules: Vec<Rule<K>>) -> Result<Self, RuleErrors> {
-        Self::with_hasher(dimensions, rules, std::hash::RandomState::new())
+        Self::with_hasher(dimensions, rules, DefaultHasher::new())
     }
 }
 

@@ -28,7 +28,8 @@ const COSTS: [u32; 3] = [1, 15, 2];
 const NOW_NS: u64 = 3_600_000_000_000;
 
 pub(crate) fn run(criterion: &mut Criterion) {
-    contest(criterion, &[given_time("given-time")]);
+    contest(criterion, &[given_time()]);
+    contest(criterion, &[by_key()]);
     contest(criterion, &[instant()]);
 }
 
@@ -77,8 +78,8 @@ fn ask(limiter: &MultiLimiter) {
 }
 
 /// Time goes on by a microsecond a call.
-fn given_time(name: &'static str) -> Case<'static> {
-    Case::new(GROUP, name)
+fn given_time() -> Case<'static> {
+    Case::new(GROUP, "given-time")
         .alone("tollgate", || {
             let (mut limits, dimensions) = ours();
             let account = limits.account(&7).expect("it has one");
@@ -88,7 +89,22 @@ fn given_time(name: &'static str) -> Case<'static> {
                 known(&mut limits, Timestamp::from_nanos(now_ns), account, dimensions);
             }
         })
-        .alone("tollgate-by-key", || {
+        .alone("floor", || {
+            let mut consumed = [0_u64; 3];
+            move |_| {
+                let costs = black_box(COSTS);
+                assert!(consumed.iter().all(|consumed| *consumed < u64::MAX / 2));
+                consumed.iter_mut().zip(costs).for_each(|(consumed, cost)| *consumed += u64::from(cost));
+                black_box(&consumed);
+            }
+        })
+        .alone("throttle-net", on_a_manual_clock)
+}
+
+/// The same, the owner named by its key.
+fn by_key() -> Case<'static> {
+    Case::new(GROUP, "given-time-by-key")
+        .alone("tollgate", || {
             let (mut limits, dimensions) = ours();
             let mut now_ns = NOW_NS;
             move |_| {
@@ -101,23 +117,16 @@ fn given_time(name: &'static str) -> Case<'static> {
                 limits.commit(now, session);
             }
         })
-        .alone("floor", || {
-            let mut consumed = [0_u64; 3];
-            move |_| {
-                let costs = black_box(COSTS);
-                assert!(consumed.iter().all(|consumed| *consumed < u64::MAX / 2));
-                consumed.iter_mut().zip(costs).for_each(|(consumed, cost)| *consumed += u64::from(cost));
-                black_box(&consumed);
-            }
-        })
-        .alone("throttle-net", || {
-            let clock = Arc::new(ManualClock::new());
-            let limiter = peer(|| Arc::clone(&clock));
-            move |_| {
-                clock.advance(Duration::from_micros(1));
-                ask(&limiter);
-            }
-        })
+        .alone("throttle-net", on_a_manual_clock)
+}
+
+fn on_a_manual_clock() -> impl FnMut(u32) {
+    let clock = Arc::new(ManualClock::new());
+    let limiter = peer(|| Arc::clone(&clock));
+    move |_| {
+        clock.advance(Duration::from_micros(1));
+        ask(&limiter);
+    }
 }
 
 /// Everybody reads the clock of the operating system.

@@ -31,7 +31,8 @@
 //! **I3** an account with an owner is in the index; **I4** a refusal changes no meter.
 //!
 //! **Work** of an answer: O(windows of the sheet) and, for an owner named by key, one hash. After a change, once for each
-//! sheet, O(rules of its targets). **Memory** some 350 bytes for a meter, 120 for a sheet, 120 and the key for an account.
+//! sheet, O(rules of its targets). **Memory** 304 bytes for a meter, 72 for a sheet, 72, the key and
+//! 5 in the index for an account.
 
 mod account;
 mod allowance;

@@ -67,3 +67,14 @@ pub(in crate::rate) struct Meter {
     pub(in crate::rate) rule: u32,
     pub(in crate::rate) machine: Machine,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn accounts_sheets_and_meters_are_as_small_as_the_module_says() {
+        // Tables add 16 bytes to each: the number of the insertion, and two links.
+        assert!(size_of::<Meter>() <= 288 && size_of::<Sheet>() <= 56 && size_of::<Account<u64>>() <= 64);
+    }
+}

@@ -38,7 +38,7 @@ proptest! {
         for (number, (limit, window, strategy, debt, ends)) in (0..).zip(rules) {
             let overshoot = debt.map_or(RuleOvershoot::Deny, |max_debt_ppm| RuleOvershoot::Lock { max_debt_ppm });
             let window = Duration::from_nanos(window);
-            let target = if number % 2 == 0 { Target::Default } else { Target::Tier(TierId(1)) };
+            let target = [Target::Default, Target::Tier(TierId(1)), Target::Owner(0)][number as usize % 3];
             let rule = Rule::new(RuleId(number), target, GroupId(0), dimension, limit, window);
             let one = Rule { strategy, overshoot, expires: ends.map(at), ..rule };
             // What can be on its own and with those before it.
@@ -52,7 +52,7 @@ proptest! {
         let mut limits: Limits<u64, _> = Limits::new(settings, rules).unwrap();
         for (now, cost, what) in run {
             let tier = (what > 2).then_some(TierId(1));
-            // There is room for the meters of both tiers.
+            // There is room for the meters of all that it may have been.
             let mut session = limits.begin(at(now), &0, tier, GroupId(0)).unwrap();
             let answer = limits.evaluate(at(now), &mut session, dimension, cost);
             if let Err(denied) = &answer {

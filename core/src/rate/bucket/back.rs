@@ -112,3 +112,42 @@ impl TokenBucket {
         self.units(cost).saturating_sub(num::product(elapsed, self.terms.tokens.get()))
     }
 }
+
+#[cfg(test)]
+#[cfg(feature = "alloc")]
+mod tests {
+    use core::time::Duration;
+
+    use super::*;
+    use crate::rate::Quota;
+
+    fn at(nanos: u64) -> Timestamp {
+        Timestamp::from_nanos(nanos)
+    }
+
+    #[test]
+    fn what_is_returned_in_parts_is_returned_once() {
+        let mut bucket = TokenBucket::new(Quota::per_second(10).burst(20)).unwrap();
+        let before = bucket.clone();
+        let position = bucket.charge_on_account(at(0), 15);
+        let mut receipt = Receipt { cost: 15, granted_at: at(0), position };
+        bucket.return_part(at(0), &mut receipt, 5);
+        assert_eq!((bucket.available(at(0)), receipt.cost), (10, 10));
+        bucket.return_part(at(0), &mut receipt, 99);
+        assert_eq!((&bucket, receipt.cost), (&before, 0));
+        bucket.return_part(at(0), &mut receipt, 99);
+        assert_eq!(bucket, before);
+    }
+
+    #[test]
+    fn what_is_left_of_a_returned_part_stands_before_what_was_granted_later() {
+        let mut bucket = TokenBucket::new(Quota::new(1, Duration::from_nanos(1)).burst(20)).unwrap();
+        let position = bucket.charge_on_account(at(0), 5);
+        let mut receipt = Receipt { cost: 5, granted_at: at(0), position };
+        bucket.return_part(at(0), &mut receipt, 3);
+        bucket.charge(at(0), 4);
+        assert_eq!(bucket.state(at(3)).consumed, 3);
+        bucket.return_part(at(3), &mut receipt, 2);
+        assert_eq!(bucket.state(at(3)).consumed, 3, "the first two of the three that accrued were its own");
+    }
+}

@@ -382,17 +382,3 @@ fn what_would_be_granted_is_granted_and_a_token_more_is_not() {
     bucket.try_acquire(at(0), 13).unwrap();
     assert_eq!((bucket.available(at(0)), bucket.grantable(at(0))), (0, 0));
 }
-
-#[test]
-fn what_is_returned_in_parts_is_returned_once() {
-    let mut bucket = bucket(Quota::per_second(10).burst(20));
-    let before = bucket.clone();
-    let position = bucket.charge_on_account(at(0), 15);
-    let mut receipt = Receipt { cost: 15, granted_at: at(0), position };
-    bucket.return_part(at(0), &mut receipt, 5);
-    assert_eq!((bucket.available(at(0)), receipt.cost), (10, 10));
-    bucket.return_part(at(0), &mut receipt, 99);
-    assert_eq!((&bucket, receipt.cost), (&before, 0));
-    bucket.return_part(at(0), &mut receipt, 99);
-    assert_eq!(bucket, before);
-}

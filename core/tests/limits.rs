@@ -359,3 +359,15 @@ fn what_there_is_not_is_refused_and_not_let_through() {
     small.commit(at(0), open);
     limits.commit(at(0), session);
 }
+
+#[test]
+fn there_is_room_for_the_meters_of_all_that_an_owner_has_been() {
+    let over = |rule: Rule<String>, seconds| Rule { window: Duration::from_secs(seconds), ..rule };
+    let own = Rule { expires: Some(at(10)), ..requests(1, Target::Owner("a".to_owned()), 60) };
+    let tier = over(requests(2, Target::Tier(TierId(1)), 60), 3_600);
+    let rules = set(vec![own, tier, over(requests(3, Target::Default, 60), 86_400)]);
+    let mut limits: Owners = Limits::new(LimitsSettings::for_rules(1, &rules), rules).unwrap();
+    assert_eq!(take(&mut limits, at(9), "a", Some(1), 60), Ok(()));
+    assert_eq!(take(&mut limits, at(10), "a", Some(1), 60), Ok(()));
+    assert_eq!(take(&mut limits, at(11), "a", None, 60), Ok(()));
+}

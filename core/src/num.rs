@@ -46,6 +46,7 @@ pub(crate) const fn from_u32(value: u32) -> u64 {
 }
 
 /// The lower 8 bits.
+#[cfg(feature = "alloc")]
 #[inline]
 pub(crate) const fn low_u8(value: usize) -> u8 {
     value as u8
@@ -155,6 +156,7 @@ pub(crate) const fn index_u32(value: usize) -> u32 {
 }
 
 /// A number of things in memory. Lossless: no target of ours has pointers over 64 bits.
+#[cfg(feature = "alloc")]
 #[inline]
 pub(crate) const fn count(value: usize) -> u64 {
     value as u64

@@ -266,6 +266,15 @@ impl<T, S: Storage> Slots<T, S> {
         self.occupied_mut(id)?.value.as_mut()
     }
 
+    /// All values with their ids, in no order. O(entries ever used at once).
+    pub fn iter(&self) -> impl Iterator<Item = (SlotId, &T)> {
+        let numbered = self.entries.as_ref().iter().enumerate();
+        numbered.filter_map(|(index, entry)| {
+            let id = SlotId { index: num::index_u32(index), generation: entry.generation };
+            entry.value.as_ref().map(|value| (id, value))
+        })
+    }
+
     /// Values held now.
     #[must_use]
     pub const fn len(&self) -> u32 {

@@ -44,6 +44,8 @@ fn play<S: Storage>(capacity: u32, run: &[TableOp]) -> TestCaseResult {
         }
         slots.check_invariants();
         prop_assert_eq!(slots.len() as usize, table.len());
+        prop_assert_eq!(slots.iter().count(), table.len());
+        prop_assert!(slots.iter().all(|(id, value)| slots.get(id) == Some(value)));
         prop_assert_eq!(slots.is_empty(), table.is_empty());
     }
     for (id, name) in ids {

@@ -12,6 +12,7 @@
 //! | [`limits`] | limits of many owners | forgets nobody, scans every rule, counts by lists |
 //! | [`semaphore`] | the semaphore with a line | a `Vec` of tickets and a `Vec` of waiters |
 //! | [`permits`] | the lock-free permits | a `Vec` of permits |
+//! | [`inflight`] | caps by key in several dimensions | a list of who holds what |
 //! | [`slots`] | bounded tables | a `Vec` of named values |
 //! | [`gate`] | the gate | lists of jobs and tenants, everything counted anew, turns visit by visit |
 //! | [`drr`] | deficit round robin | the textbook loop, one visit at a time |
@@ -24,6 +25,7 @@ pub mod bucket;
 pub mod drr;
 pub mod fairness;
 pub mod gate;
+pub mod inflight;
 pub mod keyed;
 pub mod limits;
 pub mod ops;

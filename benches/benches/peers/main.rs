@@ -4,6 +4,7 @@ mod atomic_bucket;
 mod drr;
 mod estimators;
 mod gate;
+mod inflight;
 mod keyed;
 mod permits;
 mod session;
@@ -19,5 +20,6 @@ fn main() {
     gate::run(&mut criterion);
     estimators::run(&mut criterion);
     keyed::run(&mut criterion);
+    inflight::run(&mut criterion);
     criterion.final_summary();
 }

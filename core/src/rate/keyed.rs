@@ -12,7 +12,7 @@
 //! the time its bucket takes to be full.
 //!
 //! *The hand.* A hand walks over the table, slot by slot: for each newcomer it looks at up to 8 slots and drops at most 2
-//! keys that have recovered; on any other request it looks at one, once more than half is taken. Every eviction is paid
+//! keys that have recovered; on every eighth of the other requests it looks at one, once more than half is taken. Every eviction is paid
 //! for by one request, so a request costs O(1), not only on average; and a table all of whose keys have recovered has
 //! room again at the first newcomer.
 //!

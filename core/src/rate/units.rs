@@ -130,6 +130,7 @@ impl Units {
     }
 
     /// A cost in units, rounded up, as far as it can be counted.
+    #[cfg(feature = "alloc")]
     pub(super) fn charge(&self, tokens: u64) -> u64 {
         let units = num::mul_div_ceil(
             num::widen(tokens),

@@ -18,6 +18,8 @@ use crate::time::Timestamp;
 pub(super) const LOOKS: u32 = 8;
 /// Entries it drops at most for each newcomer: more than one, so that a table that has recovered gets emptier.
 pub(super) const DROPS: u32 = 2;
+/// How many requests without a newcomer it takes for one look: seldom, since what the hand comes to is seldom at hand.
+const TURNS: u32 = 8;
 /// Stands for the overflow state where a slot is asked for.
 const OVERFLOW: u32 = NOWHERE;
 /// The word of what was charged more than can be counted: how much more is not known, so none of it is ever repaid.
@@ -45,15 +47,18 @@ fn above(word: u64) -> NonZeroU64 {
 }
 
 /// One table, for one owner. Hashes come from [`hash_of`] with the `hasher` that is handed in.
+#[repr(C)] // what changes with each call is together, beside the lock of a shard
 pub(super) struct Table<K> {
-    units: Units,
+    latest: Timestamp,
+    hand: u32,
+    /// Requests that brought no newcomer, modulo 2³².
+    turns: u32,
     /// The mark is on who last became busy; on nobody where a unit is a nanosecond.
     entries: Robin<Entry<K>>,
     /// The unit in which that was.
     started: u64,
+    units: Units,
     capacity: u32,
-    hand: u32,
-    latest: Timestamp,
     when_full: WhenFull,
     /// The word of the overflow state.
     overflow: u64,
@@ -64,12 +69,13 @@ impl<K: Hash + Eq> Table<K> {
     pub(super) fn new(quota: Quota, capacity: u32, when_full: WhenFull) -> Result<Self, ConfigError> {
         let units = Units::of(quota)?;
         Ok(Self {
-            units,
+            latest: Timestamp::ZERO,
+            hand: 0,
+            turns: 0,
             entries: Robin::new(capacity)?,
             started: NEVER,
+            units,
             capacity,
-            hand: 0,
-            latest: Timestamp::ZERO,
             when_full,
             overflow: 0,
             counts: KeyedSnapshot::default(),
@@ -337,10 +343,11 @@ impl<K: Hash + Eq> Table<K> {
         }
     }
 
-    /// One look on the way of a call that brought no newcomer, once more than half is taken.
+    /// One look on the way of some calls that brought no newcomer, once more than half is taken.
     #[inline]
     fn turn_hand(&mut self, hasher: &impl BuildHasher, units: u64) {
-        if self.len() > self.capacity / 2 {
+        self.turns = self.turns.wrapping_add(1);
+        if self.turns.is_multiple_of(TURNS) && self.len() > self.capacity / 2 {
             self.sweep(hasher, units, 1, 1);
         }
     }
@@ -368,12 +375,9 @@ impl<K: Hash + Eq> Table<K> {
 
     #[inline(never)]
     fn forget(&mut self, hasher: &impl BuildHasher, slot: u32) {
-        let noted = self.entries.mark() == slot;
+        // Whoever is noted became busy in an earlier unit, so the note is void if its mark goes.
         let removed = self.entries.remove(slot, |entry| hash_of(hasher, &entry.key));
         self.counts.evicted = self.counts.evicted.saturating_add(u64::from(removed.is_some()));
-        if noted {
-            self.started = NEVER;
-        }
     }
 }
 

@@ -1,0 +1,349 @@
+//! [`InFlight`]: how much each key may have in flight at once, in several dimensions, all of them or none.
+//!
+//! **Problem.** A request belongs to an API key, a user, a team, a client, and each of these may have so many requests in
+//! flight. It may go when *all* its dimensions have room, and must hold nothing if one has not, or a refused request
+//! keeps others out. There are as many keys as clients think of, so a key that holds nothing may cost nothing. Caps are
+//! changed while the server is full of requests. And what a request holds comes back exactly once, however it ends.
+//!
+//! **Design.** The state of a pair (dimension, key) is how much it *holds*; caps are policy, looked up when somebody
+//! asks: the override of the pair, else the cap of the dimension. A request takes its pairs in the order given; the
+//! first that has no room gives back what was taken and names itself. A pair is an entry from its first holder to its
+//! last, and gone with it. Pairs without a cap are counted too, so that a cap that is set later counts those who came
+//! before it, and gauges show everybody. No cap is said explicitly, [`Cap::Unlimited`]; a cap of 0 lets nobody in.
+//!
+//! **Constants.** At most eight dimensions, and eight pairs to a request (a pair that is given twice is taken twice): so
+//! a ticket is a value. The hint of a refusal is one second unless [set](InFlight::set_hint), for nobody knows when a
+//! request will end.
+//!
+//! **Source.** The in-flight caps this product was asked to cover: order of checks, fixed hint, names in refusals, gauges
+//! that vanish at zero. Deviation: 0 is not "unlimited".
+//!
+//! **Invariants.** **I1** what a pair holds is the number of times it is in tickets that exist; **I2** a pair has an entry
+//! iff it holds something; **I3** a grant leaves each of its pairs at or below its cap; **I4** a refusal changes nothing.
+//!
+//! **Work** O(pairs) expected for a request, O(1) for a change of a cap. **Memory** 40 bytes, a key and 5 bytes of index
+//! for each entry of the capacity, and 24, a key and 5 for each override, reserved at construction. A key that owns
+//! memory allocates it when its entry is made.
+//!
+//! **Shared by threads:** [`SharedInFlight`] (feature `std`).
+
+mod pairs;
+#[cfg(feature = "std")]
+mod shared;
+
+use alloc::borrow::ToOwned;
+use core::borrow::Borrow;
+use core::fmt;
+use core::hash::{BuildHasher, Hash};
+use core::time::Duration;
+
+#[cfg(feature = "std")]
+pub use shared::{SharedInFlight, Slot};
+
+use self::pairs::Pairs;
+use crate::DefaultHasher;
+use crate::error::{ConfigError, Reason, Refused, Stale};
+use crate::index::hash_of;
+use crate::num;
+use crate::slots::SlotId;
+
+/// What a request is counted by: the first to the eighth of the kinds of key a server has.
+///
+/// ```
+/// use tollgate::permit::Dimension;
+///
+/// const USER: Dimension = Dimension::new(0).unwrap();
+/// const TEAM: Dimension = Dimension::new(1).unwrap();
+/// assert!(USER < TEAM && Dimension::new(8).is_none());
+/// ```
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub struct Dimension(u8);
+
+impl Dimension {
+    /// How many there are, and how many pairs a request may have.
+    pub const COUNT: usize = 8;
+
+    /// The dimension of an index below 8.
+    #[must_use]
+    pub const fn new(index: u8) -> Option<Self> {
+        if index < 8 { Some(Self(index)) } else { None }
+    }
+
+    /// Its index.
+    #[must_use]
+    pub const fn index(self) -> u8 {
+        self.0
+    }
+}
+
+/// How much may be in flight at once.
+#[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
+pub enum Cap {
+    /// Any number; it is counted all the same.
+    #[default]
+    Unlimited,
+    /// So many; nobody at 0.
+    At(u32),
+}
+
+/// What a request is exempt from.
+#[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
+pub enum Bypass {
+    /// Nothing.
+    #[default]
+    None,
+    /// Caps on what is in flight.
+    InFlight,
+    /// Every limit.
+    Whole,
+}
+
+impl Bypass {
+    /// Whether caps on what is in flight do not apply.
+    #[must_use]
+    pub const fn skips_in_flight(self) -> bool {
+        matches!(self, Self::InFlight | Self::Whole)
+    }
+
+    /// Whether rates and budgets do not apply.
+    #[must_use]
+    pub const fn skips_rates(self) -> bool {
+        matches!(self, Self::Whole)
+    }
+}
+
+/// A refusal for what is in flight: which dimension, and the numbers of its key.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct InFlightRefused {
+    /// The first of the request's dimensions that had no room.
+    pub dimension: Dimension,
+    /// `NoPermits`; `ExceedsLimit` where the cap is 0; `KeyTableFull` if it was no cap but the table; `ExceedsCapacity`
+    /// for a request of more than eight pairs.
+    pub reason: Reason,
+    /// The cap in force.
+    pub cap: Cap,
+    /// What its key holds, what this request would have held before not included.
+    pub held: u32,
+    /// When to try again, if waiting helps: a fixed hint.
+    pub retry_after: Option<Duration>,
+}
+
+impl fmt::Display for InFlightRefused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "refused by dimension {}: {}, {} in flight", self.dimension.0, self.reason, self.held)?;
+        match self.cap {
+            Cap::Unlimited => Ok(()),
+            Cap::At(cap) => write!(f, " of {cap}"),
+        }
+    }
+}
+
+impl core::error::Error for InFlightRefused {}
+
+impl From<InFlightRefused> for Refused {
+    fn from(refused: InFlightRefused) -> Self {
+        Self::because(refused.reason)
+    }
+}
+
+/// What one request holds; [`InFlight::release`] takes it back.
+#[derive(Debug)]
+#[must_use = "what it holds stays held until it is released"]
+pub struct InFlightTicket {
+    pairs: heapless::Vec<SlotId, { Dimension::COUNT }>,
+}
+
+/// What one pair holds; only pairs that hold something have one.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct Gauge<'a, K> {
+    /// The dimension.
+    pub dimension: Dimension,
+    /// The key.
+    pub key: &'a K,
+    /// Requests in flight, 1 or more.
+    pub held: u32,
+}
+
+/// Caps on what each key has in flight, for one owner; see the [module](self).
+///
+/// ```
+/// use tollgate::permit::{Bypass, Cap, Dimension, InFlight};
+///
+/// const USER: Dimension = Dimension::new(0).unwrap();
+/// const TEAM: Dimension = Dimension::new(1).unwrap();
+///
+/// let mut flying: InFlight<String> = InFlight::new(1_000, 10)?;
+/// flying.set_cap(USER, Cap::At(1));
+/// flying.set_cap(TEAM, Cap::At(2));
+///
+/// let ann = flying.try_acquire(&[(USER, "ann"), (TEAM, "blue")], Bypass::None)?;
+/// let bob = flying.try_acquire(&[(USER, "bob"), (TEAM, "blue")], Bypass::None)?;
+/// let refused = flying.try_acquire(&[(USER, "eve"), (TEAM, "blue")], Bypass::None).unwrap_err();
+/// assert_eq!((refused.dimension, refused.cap, refused.held), (TEAM, Cap::At(2), 2));
+/// assert_eq!(flying.held(USER, "eve"), 0, "all or nothing");
+///
+/// flying.release(ann)?;
+/// assert_eq!(flying.gauges().count(), 2, "ann is gone; bob and the team are not");
+/// # flying.release(bob)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct InFlight<K, S = DefaultHasher> {
+    pairs: Pairs<K>,
+    hasher: S,
+}
+
+#[cfg(feature = "std")]
+impl<K: Hash + Eq> InFlight<K> {
+    /// Nothing in flight and no caps, for at most `capacity` pairs that hold something and `overrides` caps of single
+    /// pairs, with the [default hasher](DefaultHasher).
+    ///
+    /// # Errors
+    /// As [`with_hasher`](Self::with_hasher).
+    pub fn new(capacity: u32, overrides: u32) -> Result<Self, ConfigError> {
+        Self::with_hasher(capacity, overrides, DefaultHasher::new())
+    }
+}
+
+impl<K: Hash + Eq, S: BuildHasher> InFlight<K, S> {
+    /// Nothing in flight and no caps, for at most `capacity` pairs that hold something and `overrides` caps of single
+    /// pairs.
+    ///
+    /// # Errors
+    /// Either of them 0, above 16 777 216, or more than the allocator can reserve.
+    pub fn with_hasher(capacity: u32, overrides: u32, hasher: S) -> Result<Self, ConfigError> {
+        Ok(Self { pairs: Pairs::new(capacity, overrides)?, hasher })
+    }
+
+    /// Takes one of each pair, or nothing. With a bypass that skips in-flight caps nothing is taken nor counted.
+    /// O(pairs).
+    ///
+    /// # Errors
+    /// The first pair that has no room, with its numbers.
+    pub fn try_acquire<Q>(
+        &mut self,
+        pairs: &[(Dimension, &Q)],
+        bypass: Bypass,
+    ) -> Result<InFlightTicket, InFlightRefused>
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
+    {
+        let mut ticket = InFlightTicket { pairs: heapless::Vec::new() };
+        if bypass.skips_in_flight() {
+            return Ok(ticket);
+        }
+        for &(dimension, key) in pairs {
+            let hash = hash_pair(&self.hasher, dimension, key);
+            let taken = if ticket.pairs.is_full() {
+                Err(self.pairs.refusal(dimension, Reason::ExceedsCapacity, Cap::Unlimited, 0))
+            } else {
+                self.pairs.take(hash, dimension, key)
+            };
+            match taken {
+                // It was asked whether it is full.
+                Ok(id) => drop(ticket.pairs.push(id)),
+                Err(mut refused) => {
+                    let own = ticket.pairs.iter().filter(|&&id| self.pairs.is(id, dimension, key)).count();
+                    refused.held = refused.held.saturating_sub(num::index_u32(own));
+                    while let Some(id) = ticket.pairs.pop() {
+                        drop(self.pairs.give_back(id));
+                    }
+                    return Err(refused);
+                }
+            }
+        }
+        Ok(ticket)
+    }
+
+    /// Takes back what a request held. O(pairs).
+    ///
+    /// # Errors
+    /// [`Stale`] if the ticket is not from here: what of it is unknown was left alone.
+    pub fn release(&mut self, mut ticket: InFlightTicket) -> Result<(), Stale> {
+        let mut result = Ok(());
+        while let Some(id) = ticket.pairs.pop() {
+            if let Err(stale) = self.pairs.give_back(id) {
+                result = Err(stale);
+            }
+        }
+        result
+    }
+
+    /// Sets the cap of a single pair, `None` for that of its dimension. Takes effect at once; what is held stays held.
+    /// O(1).
+    ///
+    /// # Errors
+    /// `KeyTableFull` if there are as many as there is room for.
+    pub fn set_override<Q>(&mut self, dimension: Dimension, key: &Q, cap: Option<Cap>) -> Result<(), Refused>
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
+    {
+        let hash = hash_pair(&self.hasher, dimension, key);
+        self.pairs.set_override(hash, dimension, key, cap)
+    }
+
+    /// The cap in force for a pair.
+    #[must_use]
+    pub fn cap<Q>(&self, dimension: Dimension, key: &Q) -> Cap
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ?Sized,
+    {
+        self.pairs.cap(hash_pair(&self.hasher, dimension, key), dimension, key)
+    }
+
+    /// What a pair holds.
+    #[must_use]
+    pub fn held<Q>(&self, dimension: Dimension, key: &Q) -> u32
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ?Sized,
+    {
+        self.pairs.held(hash_pair(&self.hasher, dimension, key), dimension, key)
+    }
+}
+
+impl<K, S> InFlight<K, S> {
+    /// Sets the cap of all pairs of a dimension that have no override. Takes effect at once: what is held stays held,
+    /// and nothing is granted to who is at or above the cap. O(1).
+    pub const fn set_cap(&mut self, dimension: Dimension, cap: Cap) {
+        self.pairs.set_cap(dimension, cap);
+    }
+
+    /// What refusals say about when to try again, where waiting helps. One second until it is set.
+    pub const fn set_hint(&mut self, hint: Option<Duration>) {
+        self.pairs.set_hint(hint);
+    }
+
+    /// All pairs that hold something, in no order.
+    pub fn gauges(&self) -> impl Iterator<Item = Gauge<'_, K>> {
+        self.pairs.gauges()
+    }
+
+    /// Pairs that hold something.
+    #[must_use]
+    pub const fn len(&self) -> u32 {
+        self.pairs.len()
+    }
+
+    /// Whether nothing is in flight.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.pairs.len() == 0
+    }
+}
+
+/// The hash of a pair.
+#[inline]
+fn hash_pair<Q: Hash + ?Sized>(hasher: &impl BuildHasher, dimension: Dimension, key: &Q) -> u64 {
+    hash_of(hasher, &(dimension.0, key))
+}
+
+impl<K, S> fmt::Debug for InFlight<K, S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("InFlight").field("pairs", &self.pairs.len()).finish_non_exhaustive()
+    }
+}

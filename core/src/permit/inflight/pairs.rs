@@ -1,0 +1,245 @@
+//! Pairs of a dimension and a key, what each holds, and what each may: behind both forms.
+
+use alloc::borrow::ToOwned;
+use alloc::vec::Vec;
+use core::borrow::Borrow;
+use core::time::Duration;
+
+use super::{Cap, Dimension, Gauge, InFlightRefused};
+use crate::error::{ConfigError, Reason, Refused, Rules, Stale};
+use crate::index::Index;
+use crate::num;
+use crate::slots::{Heap, SlotId, Slots};
+
+const HINT: Duration = Duration::from_secs(1);
+
+#[derive(Debug)]
+struct Pair<K> {
+    key: K,
+    dimension: Dimension,
+    held: u32,
+    /// Kept, so that nothing is hashed on the way out.
+    hash: u64,
+}
+
+#[derive(Debug)]
+struct Override<K> {
+    key: K,
+    dimension: Dimension,
+    cap: Cap,
+    hash: u64,
+}
+
+/// The state of one table. Hashes are handed in.
+pub(super) struct Pairs<K> {
+    held: Slots<Pair<K>, Heap>,
+    index: Index,
+    caps: [Cap; Dimension::COUNT],
+    overrides: Vec<Override<K>>,
+    override_index: Index,
+    most_overrides: u32,
+    hint: Option<Duration>,
+}
+
+impl<K: Eq> Pairs<K> {
+    /// Takes one of a pair.
+    pub(super) fn take<Q>(
+        &mut self,
+        hash: u64,
+        dimension: Dimension,
+        key: &Q,
+    ) -> Result<SlotId, InFlightRefused>
+    where
+        K: Borrow<Q>,
+        Q: Eq + ToOwned<Owned = K> + ?Sized,
+    {
+        let cap = self.cap(hash, dimension, key);
+        let most = match cap {
+            Cap::Unlimited => u32::MAX,
+            Cap::At(most) => most,
+        };
+        let place = self.place_of(hash, dimension, key);
+        let pair = place.and_then(|place| self.held.at_mut(place));
+        let held = pair.as_ref().map_or(0, |pair| pair.held);
+        if held >= most {
+            let reason = if most == 0 { Reason::ExceedsLimit } else { Reason::NoPermits };
+            return Err(self.refusal(dimension, reason, cap, held));
+        }
+        if let (Some(pair), Some(place)) = (pair, place) {
+            pair.held = held.saturating_add(1);
+            return self
+                .held
+                .id_at(place)
+                .ok_or_else(|| self.refusal(dimension, Reason::NoPermits, cap, held));
+        }
+        let pair = Pair { key: key.to_owned(), dimension, held: 1, hash };
+        let Ok(id) = self.held.insert(pair) else {
+            return Err(self.refusal(dimension, Reason::KeyTableFull, cap, 0));
+        };
+        let held = &self.held;
+        self.index.insert(hash, id.index(), |place| held.at(place).map_or(0, |pair| pair.hash));
+        Ok(id)
+    }
+
+    pub(super) fn cap<Q>(&self, hash: u64, dimension: Dimension, key: &Q) -> Cap
+    where
+        K: Borrow<Q>,
+        Q: Eq + ?Sized,
+    {
+        let own = if self.overrides.is_empty() { None } else { self.override_of(hash, dimension, key) };
+        let own = own.and_then(|place| self.overrides.get(num::index(place)));
+        let common = || self.caps.get(usize::from(dimension.0)).copied().unwrap_or_default();
+        own.map_or_else(common, |own| own.cap)
+    }
+
+    pub(super) fn held<Q>(&self, hash: u64, dimension: Dimension, key: &Q) -> u32
+    where
+        K: Borrow<Q>,
+        Q: Eq + ?Sized,
+    {
+        let place = self.place_of(hash, dimension, key);
+        place.and_then(|place| self.held.at(place)).map_or(0, |pair| pair.held)
+    }
+
+    /// Whether an id is that of a pair.
+    pub(super) fn is<Q>(&self, id: SlotId, dimension: Dimension, key: &Q) -> bool
+    where
+        K: Borrow<Q>,
+        Q: Eq + ?Sized,
+    {
+        self.held.get(id).is_some_and(|pair| pair.dimension == dimension && pair.key.borrow() == key)
+    }
+
+    pub(super) fn set_override<Q>(
+        &mut self,
+        hash: u64,
+        dimension: Dimension,
+        key: &Q,
+        cap: Option<Cap>,
+    ) -> Result<(), Refused>
+    where
+        K: Borrow<Q>,
+        Q: Eq + ToOwned<Owned = K> + ?Sized,
+    {
+        let place = self.override_of(hash, dimension, key);
+        match (place.and_then(|place| self.overrides.get_mut(num::index(place))), cap) {
+            (Some(own), Some(cap)) => own.cap = cap,
+            (Some(_), None) => self.drop_override(hash, place.unwrap_or_default()),
+            (None, None) => {}
+            (None, Some(cap)) => {
+                let place = num::index_u32(self.overrides.len());
+                if place >= self.most_overrides {
+                    return Err(Refused::because(Reason::KeyTableFull));
+                }
+                let overrides = &self.overrides;
+                let rehash = |place| overrides.get(num::index(place)).map_or(0, |own| own.hash);
+                self.override_index.insert(hash, place, rehash);
+                self.overrides.push(Override { key: key.to_owned(), dimension, cap, hash });
+            }
+        }
+        Ok(())
+    }
+
+    fn place_of<Q>(&self, hash: u64, dimension: Dimension, key: &Q) -> Option<u32>
+    where
+        K: Borrow<Q>,
+        Q: Eq + ?Sized,
+    {
+        self.index.find(hash, |place| {
+            self.held.at(place).is_some_and(|pair| pair.dimension == dimension && pair.key.borrow() == key)
+        })
+    }
+
+    fn override_of<Q>(&self, hash: u64, dimension: Dimension, key: &Q) -> Option<u32>
+    where
+        K: Borrow<Q>,
+        Q: Eq + ?Sized,
+    {
+        self.override_index.find(hash, |place| {
+            let own = self.overrides.get(num::index(place));
+            own.is_some_and(|own| own.dimension == dimension && own.key.borrow() == key)
+        })
+    }
+}
+
+impl<K> Pairs<K> {
+    pub(super) fn new(capacity: u32, most_overrides: u32) -> Result<Self, ConfigError> {
+        let mut overrides = Vec::new();
+        let mut rules = Rules::new();
+        let reserved = overrides.try_reserve_exact(num::index(most_overrides)).is_ok();
+        rules.require(reserved, "overrides", most_overrides, "what the allocator can reserve");
+        rules.verdict()?;
+        Ok(Self {
+            index: Index::new(capacity)?,
+            held: Slots::new(capacity)?,
+            caps: [Cap::Unlimited; Dimension::COUNT],
+            overrides,
+            override_index: Index::new(most_overrides.max(1))?,
+            most_overrides,
+            hint: Some(HINT),
+        })
+    }
+
+    /// Gives one of a pair back. The key of a pair that holds nothing any more is handed out, for the caller to drop it
+    /// where it pleases.
+    pub(super) fn give_back(&mut self, id: SlotId) -> Result<Option<K>, Stale> {
+        let pair = self.held.get_mut(id).ok_or(Stale)?;
+        pair.held = pair.held.saturating_sub(1);
+        if pair.held > 0 {
+            return Ok(None);
+        }
+        let hash = pair.hash;
+        let held = &self.held;
+        self.index.remove(hash, id.index(), |place| held.at(place).map_or(0, |pair| pair.hash));
+        self.held.remove(id).map(|pair| Some(pair.key))
+    }
+
+    pub(super) const fn refusal(
+        &self,
+        dimension: Dimension,
+        reason: Reason,
+        cap: Cap,
+        held: u32,
+    ) -> InFlightRefused {
+        let retry_after = if reason.waiting_helps() { self.hint } else { None };
+        InFlightRefused { dimension, reason, cap, held, retry_after }
+    }
+
+    pub(super) const fn set_cap(&mut self, dimension: Dimension, cap: Cap) {
+        let [c0, c1, c2, c3, c4, c5, c6, c7] = &mut self.caps;
+        let slot = match dimension.0 {
+            0 => c0,
+            1 => c1,
+            2 => c2,
+            3 => c3,
+            4 => c4,
+            5 => c5,
+            6 => c6,
+            _ => c7,
+        };
+        *slot = cap;
+    }
+
+    pub(super) const fn set_hint(&mut self, hint: Option<Duration>) {
+        self.hint = hint;
+    }
+
+    pub(super) fn gauges(&self) -> impl Iterator<Item = Gauge<'_, K>> {
+        self.held.iter().map(|(_, pair)| Gauge { dimension: pair.dimension, key: &pair.key, held: pair.held })
+    }
+
+    pub(super) const fn len(&self) -> u32 {
+        self.held.len()
+    }
+
+    fn drop_override(&mut self, hash: u64, place: u32) {
+        let overrides = &self.overrides;
+        let hash_at = |place| overrides.get(num::index(place)).map_or(0, |own: &Override<K>| own.hash);
+        let last = num::index_u32(overrides.len()).wrapping_sub(1);
+        self.override_index.remove(hash, place, hash_at);
+        if place != last {
+            self.override_index.replace(hash_at(last), last, place);
+        }
+        let _dropped = self.overrides.swap_remove(num::index(place));
+    }
+}

@@ -4,48 +4,12 @@
 //! at its instant, and a replaced set is followed from the latest replacement by whoever looks next; that what is
 //! consumed survives every change; that a session takes from all windows or none.
 
+mod rule;
 mod window;
 
+pub use rule::{Rule, Target};
 pub use window::{Reason, Strategy, Terms};
 use window::{Take, Window};
-
-/// Whom a rule is for.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Target {
-    /// One owner.
-    Owner(u64),
-    /// A tier.
-    Tier(u32),
-    /// Everybody else.
-    Default,
-}
-
-/// One rule, in plain numbers.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct Rule {
-    /// Its number.
-    pub id: u64,
-    /// For whom.
-    pub target: Target,
-    /// In which group.
-    pub group: u32,
-    /// On which dimension.
-    pub dimension: usize,
-    /// Over how long.
-    pub window_ns: u64,
-    /// How much, how counted, what beyond it.
-    pub terms: Terms,
-    /// From when.
-    pub starts: Option<u64>,
-    /// Until when.
-    pub expires: Option<u64>,
-}
-
-impl Rule {
-    fn in_force(&self, at: u64) -> bool {
-        self.starts.is_none_or(|starts| starts <= at) && self.expires.is_none_or(|expires| at < expires)
-    }
-}
 
 #[derive(Clone, Debug)]
 struct Account {

@@ -88,6 +88,10 @@ fn two_rules_over_one_window_may_follow_but_not_meet_one_another() {
     let errors = RuleSet::new(table.clone(), bad).unwrap_err();
     let named: Vec<_> = errors.errors().iter().map(|error| (error.rule.0, error.other.unwrap().0)).collect();
     assert_eq!(named, [(2, 1), (3, 1)]);
+    // It is the one before that the third meets, although it does not meet the first.
+    let bad = vec![rule(1, None, Some(5)), rule(2, Some(5), Some(9)), rule(3, Some(8), None)];
+    let errors = RuleSet::new(table.clone(), bad).unwrap_err();
+    assert_eq!((errors.errors().len(), errors.errors()[0].other), (1, Some(RuleId(2))));
     // Whatever lasts for ever meets all that follow.
     let bad = vec![rule(1, None, None), rule(2, Some(1), Some(2)), rule(3, Some(49), None)];
     assert_eq!(RuleSet::new(table, bad).unwrap_err().errors().len(), 2);

@@ -44,13 +44,19 @@ pub enum Reason {
     TenantRemoved,
     /// It names a class of jobs that there is not.
     UnknownClass,
+    /// A quota that nothing refills is used up. Waiting will not help; whoever gave it can give more.
+    QuotaExhausted,
+    /// It names a dimension that there is not.
+    UnknownDimension,
+    /// Its session has written down as much as it can.
+    SessionFull,
     /// Closed for good.
     Closed,
 }
 
 impl Reason {
     /// Every reason, in the order of their [`index`](Self::index).
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 21] = [
         Self::RateExceeded,
         Self::InDebt,
         Self::ExceedsCapacity,
@@ -68,6 +74,9 @@ impl Reason {
         Self::Displaced,
         Self::TenantRemoved,
         Self::UnknownClass,
+        Self::QuotaExhausted,
+        Self::UnknownDimension,
+        Self::SessionFull,
         Self::Closed,
     ];
 
@@ -98,6 +107,9 @@ impl Reason {
             Self::Displaced => "displaced",
             Self::TenantRemoved => "tenant_removed",
             Self::UnknownClass => "unknown_class",
+            Self::QuotaExhausted => "quota_exhausted",
+            Self::UnknownDimension => "unknown_dimension",
+            Self::SessionFull => "session_full",
             Self::Closed => "closed",
         }
     }
@@ -123,6 +135,9 @@ impl Reason {
             | Self::ExceedsLimit
             | Self::TenantRemoved
             | Self::UnknownClass
+            | Self::QuotaExhausted
+            | Self::UnknownDimension
+            | Self::SessionFull
             | Self::Closed => false,
         }
     }
@@ -148,6 +163,9 @@ impl fmt::Display for Reason {
             Self::Displaced => "a newer job took its place",
             Self::TenantRemoved => "its tenant was removed",
             Self::UnknownClass => "there is no such class of jobs",
+            Self::QuotaExhausted => "the quota is used up",
+            Self::UnknownDimension => "there is no such dimension",
+            Self::SessionFull => "the session has written down as much as it can",
             Self::Closed => "closed",
         })
     }

@@ -8,6 +8,7 @@
 //! | [`ShardedKeyed`] | threads, `&self`, a lock for each shard | the same | the same |
 //! | [`FixedWindow`] | one owner, `&mut self` | a count per aligned window | ≤ limit in each window, so ≤ 2·limit across an edge |
 //! | [`SlidingWindow`] | one owner, `&mut self` | a count per slice of a window | ≤ limit in *any* window |
+//! | [`Limits`] | one owner, `&mut self` | rules in several dimensions for many owners, by sessions | what each rule's strategy says |
 //!
 //! All of them store what is *consumed*; the quota is policy applied when comparing. [`RateLimit`] is what they have
 //! in common. Costs are `u64` in any unit: requests, bytes, tokens of a language model.
@@ -17,7 +18,13 @@ pub mod atomic;
 pub mod bucket;
 #[cfg(feature = "alloc")]
 pub mod keyed;
+#[cfg(feature = "alloc")]
+pub mod limits;
 pub mod quota;
+#[cfg(feature = "alloc")]
+pub mod rules;
+#[cfg(feature = "alloc")]
+pub mod session;
 #[cfg(any(feature = "alloc", target_has_atomic = "64", feature = "portable-atomic"))]
 mod units;
 pub mod window;
@@ -29,7 +36,11 @@ pub use bucket::{BucketState, Inherit, Overshoot, Oversize, Policy, Reservation,
 pub use keyed::ShardedKeyed;
 #[cfg(feature = "alloc")]
 pub use keyed::{Keyed, KeyedSnapshot, WhenFull};
+#[cfg(feature = "alloc")]
+pub use limits::{AccountId, Denied, Limits, LimitsSettings, WindowState};
 pub use quota::Quota;
+#[cfg(feature = "alloc")]
+pub use session::{Blame, Session};
 pub use window::{FixedWindow, SlidingWindow};
 
 use crate::error::Refused;

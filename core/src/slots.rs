@@ -151,6 +151,18 @@ impl SlotId {
     pub(crate) const fn index(self) -> u32 {
         self.index
     }
+
+    /// Position and number of the insertion, for those who keep them closer together.
+    #[cfg(feature = "alloc")]
+    pub(crate) const fn parts(self) -> (u32, u64) {
+        (self.index, self.generation)
+    }
+
+    /// The id that had these [parts](Self::parts).
+    #[cfg(feature = "alloc")]
+    pub(crate) const fn of_parts((index, generation): (u32, u64)) -> Self {
+        Self { index, generation }
+    }
 }
 
 #[derive(Debug)]
@@ -297,6 +309,13 @@ impl<T, S: Storage> Slots<T, S> {
     #[inline]
     pub(crate) fn at_mut(&mut self, index: u32) -> Option<&mut T> {
         self.entries.as_mut().get_mut(num::index(index))?.value.as_mut()
+    }
+
+    /// The entry after the one at `index` on the chain that is on.
+    #[cfg(feature = "alloc")]
+    #[inline]
+    pub(crate) fn after(&self, index: u32) -> u32 {
+        self.entries.as_ref().get(num::index(index)).map_or(NIL, |entry| entry.links.next)
     }
 
     fn occupied_mut(&mut self, id: SlotId) -> Option<&mut Entry<T>> {

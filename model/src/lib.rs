@@ -9,6 +9,7 @@
 //! | [`bucket`] | token buckets | keeps every grant and charge, works the level out anew at each question, in big integers |
 //! | [`keyed`] | tables of buckets by key | a bucket for each key, and whether whoever was forgotten had recovered |
 //! | [`window`] | fixed and sliding windows | keeps a log, counts by scanning |
+//! | [`limits`] | limits of many owners | forgets nobody, scans every rule, counts by lists |
 //! | [`semaphore`] | the semaphore with a line | a `Vec` of tickets and a `Vec` of waiters |
 //! | [`permits`] | the lock-free permits | a `Vec` of permits |
 //! | [`inflight`] | caps by key in several dimensions | a list of who holds what |
@@ -31,6 +32,7 @@ pub mod gate;
 pub mod inflight;
 pub mod keyed;
 pub mod limiter;
+pub mod limits;
 pub mod ops;
 pub mod partitions;
 pub mod permits;

@@ -6,6 +6,7 @@
 
 pub mod gate;
 pub mod limiter;
+pub mod limits;
 
 use proptest::collection::vec;
 use proptest::prelude::*;

@@ -8,6 +8,7 @@ mod inflight;
 mod keyed;
 mod limiter;
 mod permits;
+mod session;
 mod token_bucket;
 mod windowed;
 
@@ -16,6 +17,7 @@ fn main() {
     permits::run(&mut criterion);
     atomic_bucket::run(&mut criterion);
     token_bucket::run(&mut criterion);
+    session::run(&mut criterion);
     drr::run(&mut criterion);
     gate::run(&mut criterion);
     estimators::run(&mut criterion);

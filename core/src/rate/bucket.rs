@@ -50,11 +50,15 @@
 //!
 //! **Work** O(1), no division on the granting path. **Memory** 128 bytes, no allocation.
 
+mod back;
 mod policy;
 
 use core::num::NonZeroU64;
 use core::time::Duration;
 
+#[cfg(feature = "alloc")]
+pub(crate) use back::Receipt;
+pub use back::Reservation;
 pub use policy::{BucketState, Inherit, Overshoot, Oversize, Policy};
 
 use super::RateLimit;
@@ -62,32 +66,6 @@ use super::quota::{Quota, Terms};
 use crate::error::{ConfigError, Reason, Refused, Rules};
 use crate::num;
 use crate::time::Timestamp;
-
-/// A cost taken ahead of its time. Act at [`ready_at`](Self::ready_at), or hand it to [`TokenBucket::cancel`] or
-/// [`TokenBucket::settle`]; dropping it keeps the cost consumed.
-#[derive(Debug, Eq, PartialEq)]
-#[must_use = "act at `ready_at`, or cancel it"]
-pub struct Reservation {
-    cost: u64,
-    granted_at: Timestamp,
-    ready_at: Timestamp,
-    /// The bucket's count of granted cost just after this grant.
-    position: u128,
-}
-
-impl Reservation {
-    /// When it may act: not before what accrued covers it.
-    #[must_use]
-    pub const fn ready_at(&self) -> Timestamp {
-        self.ready_at
-    }
-
-    /// What it took, in tokens.
-    #[must_use]
-    pub const fn cost(&self) -> u64 {
-        self.cost
-    }
-}
 
 /// The level of a bucket that was charged more than 2¹²⁸ units. How much more is not known, so none of it is ever
 /// repaid: everything is refused until the quota is changed with [`Inherit::Reset`].
@@ -176,6 +154,14 @@ impl TokenBucket {
         self.decide(level, now, cost)
     }
 
+    /// Whether `cost` would be granted, for those who ask first and want to know why not only then.
+    #[cfg(feature = "alloc")]
+    #[inline]
+    pub(crate) fn passes(&self, now: Timestamp, cost: u64) -> bool {
+        let (level, _) = self.level_at(now);
+        self.threshold(cost).is_some_and(|threshold| level <= threshold)
+    }
+
     /// Consumes `cost` tokens now if they can be had within `max_wait`, ahead of their accrual, in the order of the
     /// calls: a big request is not overtaken while it waits. O(1).
     ///
@@ -194,47 +180,7 @@ impl TokenBucket {
             return Err(Refused::because(Reason::RateExceeded));
         }
         self.take(cost);
-        Ok(Reservation { cost, granted_at: self.last, ready_at, position: self.granted })
-    }
-
-    /// Gives a reservation back, as far as time has not; the [module](self) says when that is exact. O(1).
-    pub fn cancel(&mut self, now: Timestamp, reservation: Reservation) {
-        self.settle(now, reservation, 0);
-    }
-
-    /// Corrects a reservation to what it really cost, in tokens: gives the difference back as [`cancel`](Self::cancel)
-    /// does, or [charges](Self::charge) it. O(1).
-    pub fn settle(&mut self, now: Timestamp, reservation: Reservation, actual: u64) {
-        self.advance(now);
-        let Reservation { cost, granted_at, position, .. } = reservation;
-        let Some(excess) = cost.checked_sub(actual) else {
-            return self.charge(now, actual.saturating_sub(cost));
-        };
-        if position <= self.rebased {
-            return;
-        }
-        let later =
-            self.granted.saturating_sub(position).saturating_mul(num::widen(self.terms.period_ns.get()));
-        let behind = self.level.saturating_sub(later).min(self.units(cost));
-        let unpaid = if position <= self.changed { 0 } else { self.outstanding(cost, granted_at) };
-        let outstanding = behind.max(unpaid);
-        let back = self.units(excess).min(outstanding);
-        self.give_back(back);
-        if later == 0 && back == self.units(excess) {
-            self.granted = self.granted.saturating_sub(num::widen(excess));
-            // Whatever is granted next is granted under the present quota.
-            self.changed = self.changed.min(self.granted);
-        }
-    }
-
-    /// Gives back `cost` tokens granted at `granted_at`, for callers without a [`Reservation`]: never more than what
-    /// time has not given back already, and nothing if the quota changed in between. O(1).
-    pub fn refund(&mut self, now: Timestamp, cost: u64, granted_at: Timestamp) {
-        self.advance(now);
-        // At the end of time, `quota_since` cannot tell grants before a change from those after.
-        if granted_at >= self.quota_since && granted_at < Timestamp::MAX {
-            self.give_back(self.outstanding(cost, granted_at));
-        }
+        Ok(Reservation { receipt: self.receipt(cost), ready_at })
     }
 
     /// Consumes `cost` tokens whatever is left: work that already happened. What exceeds the burst is debt. O(1).
@@ -251,8 +197,23 @@ impl TokenBucket {
     /// # Errors
     /// As [`with_policy`](Self::with_policy); nothing is changed.
     pub fn set_quota(&mut self, now: Timestamp, quota: Quota, inherit: Inherit) -> Result<(), ConfigError> {
-        let terms = check(quota, self.policy)?;
+        self.reconfigure(now, quota, self.policy, inherit)
+    }
+
+    /// Changes quota and policy at once.
+    ///
+    /// # Errors
+    /// As [`with_policy`](Self::with_policy); nothing is changed.
+    pub fn reconfigure(
+        &mut self,
+        now: Timestamp,
+        quota: Quota,
+        policy: Policy,
+        inherit: Inherit,
+    ) -> Result<(), ConfigError> {
+        let terms = check(quota, policy)?;
         self.advance(now);
+        self.policy = policy;
         let old = self.terms;
         let level = match inherit {
             Inherit::AsIs | Inherit::Proportional if self.level == BEYOND_COUNT => BEYOND_COUNT,
@@ -284,6 +245,21 @@ impl TokenBucket {
     pub fn available(&self, now: Timestamp) -> u64 {
         let (level, _) = self.level_at(now);
         let left = self.units(self.terms.burst).saturating_sub(level);
+        num::narrow(left / core::num::NonZeroU128::from(self.terms.period_ns))
+    }
+
+    /// The largest cost that would be granted at `now`, overshoot included, in whole tokens; an [oversize
+    /// one](Oversize::WhenFull) is not counted. O(1).
+    #[must_use]
+    pub fn grantable(&self, now: Timestamp) -> u64 {
+        let (level, _) = self.level_at(now);
+        let most = match self.policy.overshoot {
+            Overshoot::Lock { max_debt } if level <= self.units(self.terms.burst) => {
+                self.terms.burst.saturating_add(max_debt)
+            }
+            _ => self.terms.burst,
+        };
+        let left = self.units(most).saturating_sub(level);
         num::narrow(left / core::num::NonZeroU128::from(self.terms.period_ns))
     }
 
@@ -322,12 +298,6 @@ impl TokenBucket {
     fn take(&mut self, cost: u64) {
         self.level = self.level.saturating_add(self.units(cost));
         self.granted = self.granted.saturating_add(num::widen(cost));
-    }
-
-    fn give_back(&mut self, units: u128) {
-        if self.level != BEYOND_COUNT {
-            self.level = self.level.saturating_sub(units);
-        }
     }
 
     #[inline]
@@ -370,12 +340,6 @@ impl TokenBucket {
         }
         let wait_ns = num::div_ceil(level.saturating_sub(target), self.terms.tokens);
         now.checked_add_nanos(wait_ns)
-    }
-
-    /// At least this much of `cost` granted at `granted_at` has not been given back by time, in units.
-    fn outstanding(&self, cost: u64, granted_at: Timestamp) -> u128 {
-        let elapsed = self.last.as_nanos().saturating_sub(granted_at.as_nanos());
-        self.units(cost).saturating_sub(num::product(elapsed, self.terms.tokens.get()))
     }
 
     #[inline]

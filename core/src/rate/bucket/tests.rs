@@ -372,3 +372,13 @@ fn a_cancel_across_a_change_does_not_make_later_reservations_look_earlier() {
 fn the_bucket_stays_small() {
     assert!(size_of::<TokenBucket>() <= 128);
 }
+
+#[test]
+fn what_would_be_granted_is_granted_and_a_token_more_is_not() {
+    let mut bucket = locking(Quota::per_second(10).burst(20), 5);
+    bucket.try_acquire(at(0), 12).unwrap();
+    assert_eq!((bucket.available(at(0)), bucket.grantable(at(0))), (8, 13));
+    assert!(bucket.peek(at(0), 13).is_ok() && bucket.peek(at(0), 14).is_err());
+    bucket.try_acquire(at(0), 13).unwrap();
+    assert_eq!((bucket.available(at(0)), bucket.grantable(at(0))), (0, 0));
+}

@@ -1,5 +1,10 @@
+use core::time::Duration;
+
 use super::*;
+use crate::error::{Reason, Refused};
+use crate::rate::{Overshoot, RateLimit};
 use crate::slots::{Heap, Inline};
+use crate::time::Timestamp;
 
 const S: u64 = 1_000_000_000;
 
@@ -133,4 +138,44 @@ fn a_count_that_ran_over_gives_nothing_back() {
     window.refund(at(0), u64::MAX, at(0));
     assert_eq!(window.available(at(0)), 0);
     assert_eq!(window.available(at(70 * S)), u64::MAX);
+}
+
+#[test]
+fn an_overshoot_locks_a_window_until_it_is_repaid() {
+    let lock = Overshoot::Lock { max_debt: 5 };
+    let minute = Duration::from_secs(60);
+    let mut fixed = FixedWindow::with_overshoot(10, minute, at(0), lock).unwrap();
+    fixed.try_acquire(at(0), 8).unwrap();
+    assert_eq!((fixed.available(at(0)), fixed.grantable(at(0))), (2, 7));
+    assert_eq!(fixed.peek(at(0), 8).unwrap_err(), Refused::until(Reason::RateExceeded, Some(at(60 * S))));
+    assert_eq!(fixed.peek(at(0), 16).unwrap_err().reason, Reason::ExceedsCapacity);
+    fixed.try_acquire(at(0), 7).unwrap();
+    assert_eq!((fixed.available(at(0)), fixed.grantable(at(0))), (0, 0));
+    assert_eq!(fixed.peek(at(0), 0).unwrap_err(), Refused::until(Reason::InDebt, Some(at(60 * S))));
+    assert_eq!(fixed.unused_at(at(0)), Some(at(120 * S)));
+    assert_eq!(fixed.grantable(at(60 * S)), 10, "five of the next window are repaid");
+
+    let mut sliding = SlidingWindow::<Heap>::with_overshoot(10, minute, 6, lock).unwrap();
+    sliding.try_acquire(at(0), 8).unwrap();
+    sliding.try_acquire(at(10 * S), 7).unwrap();
+    assert_eq!(sliding.peek(at(10 * S), 0).unwrap_err(), Refused::until(Reason::InDebt, Some(at(70 * S))));
+    assert_eq!((sliding.available(at(70 * S)), sliding.grantable(at(70 * S))), (3, 8));
+    assert_eq!(sliding.unused_at(at(10 * S)), Some(at(80 * S)));
+}
+
+#[test]
+fn a_changed_limit_leaves_what_is_used_as_it_is() {
+    let mut fixed = fixed(10);
+    let mut sliding = sliding(10);
+    fixed.charge(at(0), 25);
+    sliding.try_acquire(at(0), 9).unwrap();
+    fixed.set_limit(at(60 * S), 2, Overshoot::Deny).unwrap();
+    sliding.set_limit(4, Overshoot::Deny).unwrap();
+    assert_eq!(fixed.used_at(at(60 * S)), 15, "a window was repaid at the limit it had");
+    assert_eq!(fixed.used_at(at(120 * S)), 13);
+    assert_eq!((sliding.used_at(at(0)), sliding.available(at(0))), (9, 0));
+    assert_eq!(sliding.peek(at(0), 1).unwrap_err().reason, Reason::InDebt);
+    assert!(fixed.set_limit(at(0), 0, Overshoot::Deny).is_err());
+    assert!(sliding.set_limit(u64::MAX, Overshoot::Lock { max_debt: 1 }).is_err());
+    assert_eq!((fixed.used_at(at(120 * S)), sliding.used_at(at(0))), (13, 9));
 }

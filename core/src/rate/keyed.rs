@@ -29,7 +29,7 @@
 //!
 //! **Source.** The generic cell rate algorithm; the hand is that of the CLOCK page replacement. Deviations from the
 //! keyed limiter of governor: capacity is bounded; keys are dropped while it runs, not by a call that walks over the
-//! whole map under its locks; the table itself (`robin`) costs one cache miss and does not double.
+//! whole map under its locks; a table of our own that costs one cache miss and does not double.
 //!
 //! *Deviation from [`AtomicBucket`](super::AtomicBucket):* a bucket that becomes busy has its start rounded up to a
 //! whole unit (1 to 2 ns) where a token is no whole number of nanoseconds, and notes that unit in which it may go one

@@ -8,7 +8,7 @@
 //! | how fast? | [`rate`] | exact and atomic token buckets, fixed and sliding windows |
 //! | how many at once? | [`permit`] | permits in one atomic word, a weighted semaphore with a bounded line |
 //! | who is next? | [`fair`] | deficit round robin by cost, smooth weighted round robin by turns |
-//! | how many is right? | [`adapt`] | AIMD, Vegas, Gradient2, Gradient; sample windows |
+//! | how many is right? | [`adapt`] | `Knee`, Vegas, Gradient2, Gradient, AIMD; limiters around them, by name too; sample windows |
 //! | all together | [`gate`] | bounded queues of tenants, deadlines, fair dispatch into a capacity |
 //! | who takes most? | [`sketch`] | the heaviest of many keys, in bounded memory |
 //! | where are they kept? | [`slots`] | bounded tables with ids that can never be mistaken |

@@ -5,8 +5,8 @@
 //!
 //! | question | module | machines |
 //! | --- | --- | --- |
-//! | how fast? | [`rate`] | exact and atomic token buckets, fixed and sliding windows |
-//! | how many at once? | [`permit`] | permits in one atomic word, a weighted semaphore with a bounded line |
+//! | how fast? | [`rate`] | exact and atomic token buckets, one for each of many keys, windows; rules and sessions in several dimensions |
+//! | how many at once? | [`permit`] | permits in one atomic word, a weighted semaphore with a bounded line, caps for each key |
 //! | who is next? | [`fair`] | deficit round robin by cost, smooth weighted round robin by turns |
 //! | how many is right? | [`adapt`] | `Knee`, Vegas, Gradient2, Gradient, AIMD; limiters around them, by name too; sample windows |
 //! | all together | [`gate`] | bounded queues of tenants, deadlines, fair dispatch into a capacity |

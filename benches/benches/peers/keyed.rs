@@ -3,7 +3,7 @@
 //! Each thread draws its keys from a generator of its own, the same for all entrants, so that at a million keys nearly
 //! every call finds its entry out of the cache. A key is granted whenever it asks, and each grant changes its state.
 //! `grant` gives the time to ours and lets governor read its own fake clock, which is one load; in `grant-quanta` both
-//! read the same clock, governor's default. Hashers are the default of both, which is the same SipHash, and so is
+//! read the same clock, governor's default. Hashers are the default of both, which is the same `SipHash`, and so is
 //! governor's store, a `DashMap`. In `churn` ours holds a tenth of the keys it is asked for: nearly every call is a
 //! newcomer that has somebody evicted. governor, which evicts nobody until told to, has them all.
 
@@ -137,7 +137,7 @@ fn next_key(size: u32) -> u64 {
     DRAWN.with(|drawn| {
         let next = drawn.get().wrapping_add(1);
         drawn.set(next);
-        key(((mixed(next) >> 32) * u64::from(size) >> 32) as u32)
+        key((((mixed(next) >> 32) * u64::from(size)) >> 32) as u32)
     })
 }
 

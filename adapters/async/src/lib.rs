@@ -1,0 +1,10 @@
+//! tollgate's machines as futures, on any runtime.
+//!
+//! The core decides and never waits; here callers wait, and are woken when it is their turn. Nothing in this crate knows a
+//! runtime: what it needs of one is the time, [`Runtime`]. The crates for tokio, async-std and smol give it.
+#![forbid(unsafe_code)]
+
+mod runtime;
+
+pub use runtime::Runtime;
+pub use tollgate::Timestamp;

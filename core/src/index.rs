@@ -62,6 +62,7 @@ pub(crate) fn hash_of<S: BuildHasher, Q: Hash + ?Sized>(hasher: &S, key: &Q) -> 
 
 /// A hash index of places; see the [module](self). The caller tells keys apart: it is asked whether the entry at a
 /// place is the one it means, or for its hash.
+#[derive(Clone)]
 pub(crate) struct Index {
     words: Vec<u32>,
 }

@@ -10,6 +10,7 @@
 //! | who is next? | [`fair`] | deficit round robin by cost, smooth weighted round robin by turns |
 //! | how many is right? | [`adapt`] | `Knee`, Vegas, Gradient2, Gradient, AIMD; limiters around them, by name too; sample windows |
 //! | all together | [`gate`] | bounded queues of tenants, deadlines, fair dispatch into a capacity |
+//! | and for requests of many owners | [`order`] | request count, budgets and slots in one decision |
 //! | who takes most? | [`sketch`] | the heaviest of many keys, in bounded memory |
 //! | where are they kept? | [`slots`] | bounded tables with ids that can never be mistaken |
 //!
@@ -81,6 +82,8 @@ mod heap;
 mod index;
 mod num;
 pub mod observe;
+#[cfg(feature = "alloc")]
+pub mod order;
 pub mod permit;
 pub mod rate;
 #[cfg(feature = "alloc")]

@@ -2,6 +2,9 @@
 //!
 //! A machine logs nothing and counts nothing for show. It calls its observer, a type parameter whose default,
 //! [`NoObserver`], compiles to nothing; a simulator counts, a server exports metrics, a test writes a transcript.
+//!
+//! Machines that keep a state for each of many keys tell a [`KeyObserver`] what happened to which. For operators there is
+//! one that keeps the heaviest consumers and the keys refused most in bounded memory: `sketch::Watch`.
 
 use core::time::Duration;
 
@@ -130,5 +133,87 @@ impl<F: FnMut(Event)> Observer for F {
     #[inline]
     fn on_event(&mut self, event: Event) {
         self(event);
+    }
+}
+
+/// What happened to one key of a machine that has many. Amounts are in the unit of their dimension, which is its index in the
+/// machine's table; 0 where there is only one.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum KeyEvent {
+    /// It was granted what it asked for.
+    Granted {
+        /// Of what.
+        dimension: u8,
+        /// How much.
+        amount: u64,
+    },
+    /// It was refused; nothing was taken.
+    Refused {
+        /// By what.
+        dimension: u8,
+        /// How much it asked for.
+        amount: u64,
+        /// Why.
+        reason: Reason,
+    },
+    /// It was charged for work that had happened already.
+    Charged {
+        /// Of what.
+        dimension: u8,
+        /// How much.
+        amount: u64,
+    },
+    /// Of what it had taken, this came back, as far as it still counted.
+    Returned {
+        /// Of what.
+        dimension: u8,
+        /// How much.
+        amount: u64,
+    },
+    /// There was no place for its state, and so it was refused.
+    NoRoom,
+    /// Its state was dropped to make room; it had recovered.
+    Forgotten,
+}
+
+/// Hears what happens to the keys of one machine, in order, while it happens. It must not call back into the machine.
+///
+/// ```
+/// use tollgate::observe::{KeyEvent, KeyObserver};
+///
+/// #[derive(Default)]
+/// struct Refusals(u64);
+///
+/// impl<K> KeyObserver<K> for Refusals {
+///     fn on_key_event(&mut self, _key: Option<&K>, event: KeyEvent) {
+///         self.0 += u64::from(matches!(event, KeyEvent::Refused { .. }));
+///     }
+/// }
+/// ```
+pub trait KeyObserver<K> {
+    /// Whether there is any use in calling.
+    const LISTENS: bool = true;
+
+    /// Called once for each event. `key` is `None` where the machine has no place for it: refused because there was no
+    /// room, or one of those who share a state.
+    fn on_key_event(&mut self, key: Option<&K>, event: KeyEvent);
+}
+
+impl<K> KeyObserver<K> for NoObserver {
+    const LISTENS: bool = false;
+
+    #[inline]
+    fn on_key_event(&mut self, _key: Option<&K>, _event: KeyEvent) {}
+}
+
+/// Both hear everything, in this order.
+impl<K, A: KeyObserver<K>, B: KeyObserver<K>> KeyObserver<K> for (A, B) {
+    const LISTENS: bool = A::LISTENS || B::LISTENS;
+
+    #[inline]
+    fn on_key_event(&mut self, key: Option<&K>, event: KeyEvent) {
+        self.0.on_key_event(key, event);
+        self.1.on_key_event(key, event);
     }
 }

@@ -20,7 +20,9 @@ pub mod semaphore;
 #[cfg(any(target_has_atomic = "64", feature = "portable-atomic"))]
 pub use atomic::{AtomicPermits, Permit};
 #[cfg(feature = "alloc")]
-pub use inflight::{Bypass, Cap, Dimension, Gauge, InFlight, InFlightRefused, InFlightTicket};
+pub use inflight::{
+    Bypass, Cap, Dimension, Gauge, InFlight, InFlightRefused, InFlightSnapshot, InFlightTicket,
+};
 #[cfg(feature = "std")]
 pub use inflight::{SharedInFlight, Slot};
 pub use semaphore::{Acquire, HeadOfLine, Semaphore, SemaphoreEvent, Ticket, WaiterId};

@@ -37,7 +37,7 @@ pub use keyed::ShardedKeyed;
 #[cfg(feature = "alloc")]
 pub use keyed::{Keyed, KeyedSnapshot, WhenFull};
 #[cfg(feature = "alloc")]
-pub use limits::{AccountId, Denied, Limits, LimitsSettings, WindowState};
+pub use limits::{AccountId, Denied, Limits, LimitsSettings, LimitsSnapshot, WindowState};
 pub use quota::Quota;
 #[cfg(feature = "alloc")]
 pub use session::{Blame, Session};

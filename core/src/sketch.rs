@@ -20,13 +20,19 @@
 //! **Invariants.** **I1** the counts add up to the total; **I2** an error is less than its count, or 0; **I3** each key is
 //! held once.
 //!
+//! [`Watch`] is an observer that counts with two of them what a limiter does.
+//!
 //! **Work** O(log m) for each weight, plus the hash. **Memory** a key, 24 bytes and 9 of indices for each counter,
 //! reserved at construction. Totals saturate at 2⁶⁴ − 1, from where on the counts of newcomers are too low.
+
+mod watch;
 
 use alloc::borrow::ToOwned;
 use alloc::vec::Vec;
 use core::borrow::Borrow;
 use core::hash::{BuildHasher, Hash};
+
+pub use watch::Watch;
 
 use crate::DefaultHasher;
 use crate::error::{ConfigError, Rules};

@@ -30,6 +30,7 @@
 mod pairs;
 #[cfg(feature = "std")]
 mod shared;
+mod terms;
 
 use alloc::borrow::ToOwned;
 use core::borrow::Borrow;
@@ -39,78 +40,15 @@ use core::time::Duration;
 
 #[cfg(feature = "std")]
 pub use shared::{SharedInFlight, Slot};
+pub use terms::{Bypass, Cap, Dimension};
 
-use self::pairs::Pairs;
+use self::pairs::{Pairs, refusal};
 use crate::DefaultHasher;
 use crate::error::{ConfigError, Reason, Refused, Stale};
 use crate::index::hash_of;
 use crate::num;
+use crate::observe::{KeyObserver, NoObserver};
 use crate::slots::SlotId;
-
-/// What a request is counted by: the first to the eighth of the kinds of key a server has.
-///
-/// ```
-/// use tollgate::permit::Dimension;
-///
-/// const USER: Dimension = Dimension::new(0).unwrap();
-/// const TEAM: Dimension = Dimension::new(1).unwrap();
-/// assert!(USER < TEAM && Dimension::new(8).is_none());
-/// ```
-#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
-pub struct Dimension(u8);
-
-impl Dimension {
-    /// How many there are, and how many pairs a request may have.
-    pub const COUNT: usize = 8;
-
-    /// The dimension of an index below 8.
-    #[must_use]
-    pub const fn new(index: u8) -> Option<Self> {
-        if index < 8 { Some(Self(index)) } else { None }
-    }
-
-    /// Its index.
-    #[must_use]
-    pub const fn index(self) -> u8 {
-        self.0
-    }
-}
-
-/// How much may be in flight at once.
-#[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
-pub enum Cap {
-    /// Any number; it is counted all the same.
-    #[default]
-    Unlimited,
-    /// So many; nobody at 0.
-    At(u32),
-}
-
-/// What a request is exempt from.
-#[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
-pub enum Bypass {
-    /// Nothing.
-    #[default]
-    None,
-    /// Caps on what is in flight.
-    InFlight,
-    /// Every limit.
-    Whole,
-}
-
-impl Bypass {
-    /// Whether caps on what is in flight do not apply.
-    #[must_use]
-    pub const fn skips_in_flight(self) -> bool {
-        matches!(self, Self::InFlight | Self::Whole)
-    }
-
-    /// Whether rates and budgets do not apply.
-    #[must_use]
-    pub const fn skips_rates(self) -> bool {
-        matches!(self, Self::Whole)
-    }
-}
 
 /// A refusal for what is in flight: which dimension, and the numbers of its key.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -166,6 +104,33 @@ pub struct Gauge<'a, K> {
     pub held: u32,
 }
 
+/// What a table of pairs has in it and what it did so far.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct InFlightSnapshot {
+    /// Pairs that hold something now.
+    pub pairs: u64,
+    /// The most there is room for.
+    pub capacity: u64,
+    /// Caps of single pairs.
+    pub overrides: u64,
+    /// Requests refused, by a cap or for want of room.
+    pub refused: u64,
+}
+
+impl InFlightSnapshot {
+    /// The sum of two shards.
+    #[cfg(feature = "std")]
+    const fn plus(self, other: Self) -> Self {
+        Self {
+            pairs: self.pairs.saturating_add(other.pairs),
+            capacity: self.capacity.saturating_add(other.capacity),
+            overrides: self.overrides.saturating_add(other.overrides),
+            refused: self.refused.saturating_add(other.refused),
+        }
+    }
+}
+
 /// Caps on what each key has in flight, for one owner; see the [module](self).
 ///
 /// ```
@@ -189,8 +154,8 @@ pub struct Gauge<'a, K> {
 /// # flying.release(bob)?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct InFlight<K, S = DefaultHasher> {
-    pairs: Pairs<K>,
+pub struct InFlight<K, S = DefaultHasher, O = NoObserver> {
+    pairs: Pairs<K, O>,
     hasher: S,
 }
 
@@ -213,7 +178,18 @@ impl<K: Hash + Eq, S: BuildHasher> InFlight<K, S> {
     /// # Errors
     /// Either of them 0, above 16 777 216, or more than the allocator can reserve.
     pub fn with_hasher(capacity: u32, overrides: u32, hasher: S) -> Result<Self, ConfigError> {
-        Ok(Self { pairs: Pairs::new(capacity, overrides)?, hasher })
+        Self::with_observer(capacity, overrides, hasher, NoObserver)
+    }
+}
+
+impl<K: Hash + Eq, S: BuildHasher, O: KeyObserver<K>> InFlight<K, S, O> {
+    /// The same, telling an observer what each key is granted, refused and gives back: 1 of the
+    /// [dimension](Dimension::index), once the whole request is decided.
+    ///
+    /// # Errors
+    /// As [`with_hasher`](InFlight::with_hasher).
+    pub fn with_observer(capacity: u32, overrides: u32, hasher: S, observer: O) -> Result<Self, ConfigError> {
+        Ok(Self { pairs: Pairs::new(capacity, overrides, observer)?, hasher })
     }
 
     /// Takes one of each pair, or nothing. With a bypass that skips in-flight caps nothing is taken nor counted.
@@ -237,7 +213,7 @@ impl<K: Hash + Eq, S: BuildHasher> InFlight<K, S> {
         for &(dimension, key) in pairs {
             let hash = hash_pair(&self.hasher, dimension, key);
             let taken = if ticket.pairs.is_full() {
-                Err(self.pairs.refusal(dimension, Reason::ExceedsCapacity, Cap::Unlimited, 0))
+                Err(refusal(dimension, Reason::ExceedsCapacity, Cap::Unlimited, 0, None))
             } else {
                 self.pairs.take(hash, dimension, key)
             };
@@ -248,12 +224,13 @@ impl<K: Hash + Eq, S: BuildHasher> InFlight<K, S> {
                     let own = ticket.pairs.iter().filter(|&&id| self.pairs.is(id, dimension, key)).count();
                     refused.held = refused.held.saturating_sub(num::index_u32(own));
                     while let Some(id) = ticket.pairs.pop() {
-                        drop(self.pairs.give_back(id));
+                        drop(self.pairs.undo(id));
                     }
                     return Err(refused);
                 }
             }
         }
+        ticket.pairs.iter().for_each(|&id| self.pairs.granted(id));
         Ok(ticket)
     }
 
@@ -264,7 +241,7 @@ impl<K: Hash + Eq, S: BuildHasher> InFlight<K, S> {
     pub fn release(&mut self, mut ticket: InFlightTicket) -> Result<(), Stale> {
         let mut result = Ok(());
         while let Some(id) = ticket.pairs.pop() {
-            if let Err(stale) = self.pairs.give_back(id) {
+            if let Err(stale) = self.pairs.release(id) {
                 result = Err(stale);
             }
         }
@@ -306,7 +283,7 @@ impl<K: Hash + Eq, S: BuildHasher> InFlight<K, S> {
     }
 }
 
-impl<K, S> InFlight<K, S> {
+impl<K, S, O> InFlight<K, S, O> {
     /// Sets the cap of all pairs of a dimension that have no override. Takes effect at once: what is held stays held,
     /// and nothing is granted to who is at or above the cap. O(1).
     pub const fn set_cap(&mut self, dimension: Dimension, cap: Cap) {
@@ -323,6 +300,23 @@ impl<K, S> InFlight<K, S> {
         self.pairs.gauges()
     }
 
+    /// What it tells.
+    #[must_use]
+    pub const fn observer(&self) -> &O {
+        self.pairs.observer()
+    }
+
+    /// What it tells, to read it out and begin anew.
+    pub const fn observer_mut(&mut self) -> &mut O {
+        self.pairs.observer_mut()
+    }
+
+    /// What it holds and what it did so far. O(1).
+    #[must_use]
+    pub fn snapshot(&self) -> InFlightSnapshot {
+        self.pairs.snapshot()
+    }
+
     /// Pairs that hold something.
     #[must_use]
     pub const fn len(&self) -> u32 {
@@ -336,13 +330,14 @@ impl<K, S> InFlight<K, S> {
     }
 }
 
-/// The hash of a pair.
+/// The hash of a pair: that of its key, in another place for each dimension.
 #[inline]
 fn hash_pair<Q: Hash + ?Sized>(hasher: &impl BuildHasher, dimension: Dimension, key: &Q) -> u64 {
-    hash_of(hasher, &(dimension.0, key))
+    const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
+    hash_of(hasher, key).wrapping_add(u64::from(dimension.0).wrapping_mul(GOLDEN))
 }
 
-impl<K, S> fmt::Debug for InFlight<K, S> {
+impl<K, S, O> fmt::Debug for InFlight<K, S, O> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("InFlight").field("pairs", &self.pairs.len()).finish_non_exhaustive()
     }

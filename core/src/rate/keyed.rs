@@ -69,6 +69,7 @@ use super::units::Units;
 use crate::DefaultHasher;
 use crate::error::{ConfigError, Refused};
 use crate::index::hash_of;
+use crate::observe::{KeyObserver, NoObserver};
 use crate::time::Timestamp;
 
 /// What becomes of a key that is not known while there is no room.
@@ -135,8 +136,8 @@ impl KeyedSnapshot {
 /// assert!(!clients.holds("bob"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct Keyed<K, S = DefaultHasher> {
-    table: Table<K>,
+pub struct Keyed<K, S = DefaultHasher, O = NoObserver> {
+    table: Table<K, O>,
     hasher: S,
 }
 
@@ -163,7 +164,23 @@ impl<K: Hash + Eq, S: BuildHasher> Keyed<K, S> {
         when_full: WhenFull,
         hasher: S,
     ) -> Result<Self, ConfigError> {
-        Ok(Self { table: Table::new(quota, capacity, when_full)?, hasher })
+        Self::with_observer(quota, capacity, when_full, hasher, NoObserver)
+    }
+}
+
+impl<K: Hash + Eq, S: BuildHasher, O: KeyObserver<K>> Keyed<K, S, O> {
+    /// The same, telling an observer what each key is granted and refused; its dimension is 0.
+    ///
+    /// # Errors
+    /// As [`with_hasher`](Keyed::with_hasher).
+    pub fn with_observer(
+        quota: Quota,
+        capacity: u32,
+        when_full: WhenFull,
+        hasher: S,
+        observer: O,
+    ) -> Result<Self, ConfigError> {
+        Ok(Self { table: Table::new(quota, capacity, when_full, observer)?, hasher })
     }
 
     /// Consumes `cost` tokens of `key`'s bucket, all of them or none. A cost of 0 is granted whenever the bucket is not
@@ -232,7 +249,7 @@ impl<K: Hash + Eq, S: BuildHasher> Keyed<K, S> {
     /// less than a unit. O(keys).
     ///
     /// # Errors
-    /// As [`with_hasher`](Self::with_hasher); nothing is changed.
+    /// As [`with_hasher`](Keyed::with_hasher); nothing is changed.
     pub fn set_quota(&mut self, now: Timestamp, quota: Quota, inherit: Inherit) -> Result<(), ConfigError> {
         self.table.set_quota(now, Units::of(quota)?, inherit);
         Ok(())
@@ -269,6 +286,17 @@ impl<K: Hash + Eq, S: BuildHasher> Keyed<K, S> {
         self.table.burst()
     }
 
+    /// What it tells.
+    #[must_use]
+    pub const fn observer(&self) -> &O {
+        self.table.observer()
+    }
+
+    /// What it tells, to read it out and begin anew.
+    pub const fn observer_mut(&mut self) -> &mut O {
+        self.table.observer_mut()
+    }
+
     /// What it holds and what it did so far. O(1).
     #[must_use]
     pub fn snapshot(&self) -> KeyedSnapshot {
@@ -281,7 +309,7 @@ impl<K: Hash + Eq, S: BuildHasher> Keyed<K, S> {
     }
 }
 
-impl<K, S> fmt::Debug for Keyed<K, S> {
+impl<K, S, O> fmt::Debug for Keyed<K, S, O> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Keyed").field("table", &self.table).finish_non_exhaustive()
     }

@@ -48,19 +48,20 @@ use core::hash::{BuildHasher, Hash};
 pub use account::AccountId;
 use account::{Account, Meter, Sheet};
 pub use denied::{Denied, Explanation};
-pub use report::{Report, WindowState};
+pub use report::{LimitsSnapshot, Report, WindowState};
 pub use settings::LimitsSettings;
 
 use crate::error::{ConfigError, Stale};
 use crate::hasher::DefaultHasher;
 use crate::index::Index;
+use crate::observe::{KeyEvent, KeyObserver, NoObserver};
 use crate::rate::keyed::WhenFull;
 use crate::rate::rules::{Dimension, GroupId, RuleSet};
 use crate::slots::{Chain, Heap, NIL, SlotId, Slots};
 use crate::time::Timestamp;
 
 /// Rules in force and consumption of all owners; see the [module](self). An example is at [`session`](crate::rate::session).
-pub struct Limits<K, S = DefaultHasher> {
+pub struct Limits<K, S = DefaultHasher, O = NoObserver> {
     rules: RuleSet<K, S>,
     /// Counts the rule sets, from 1, and since when the present one is in force.
     version: u64,
@@ -77,6 +78,8 @@ pub struct Limits<K, S = DefaultHasher> {
     hand: u32,
     /// The account that is shared by those without one.
     shared: Option<SlotId>,
+    counts: LimitsSnapshot,
+    observer: O,
 }
 
 #[cfg(feature = "std")]
@@ -100,6 +103,21 @@ impl<K: Eq + Hash + Clone, S: BuildHasher> Limits<K, S> {
         rules: RuleSet<K, S>,
         hasher: S,
     ) -> Result<Self, ConfigError> {
+        Self::with_observer(settings, rules, hasher, NoObserver)
+    }
+}
+
+impl<K: Eq + Hash + Clone, S: BuildHasher, O: KeyObserver<K>> Limits<K, S, O> {
+    /// The same, telling an observer what is taken and refused, with the [dimension](Dimension::index) and the owner.
+    ///
+    /// # Errors
+    /// As `new`.
+    pub fn with_observer(
+        settings: LimitsSettings,
+        rules: RuleSet<K, S>,
+        hasher: S,
+        observer: O,
+    ) -> Result<Self, ConfigError> {
         let shares = settings.when_full == WhenFull::Overflow;
         let accounts = settings.accounts.saturating_add(u32::from(shares));
         let mut limits = Self {
@@ -115,6 +133,8 @@ impl<K: Eq + Hash + Clone, S: BuildHasher> Limits<K, S> {
             meters: Slots::new(settings.meters)?,
             hand: 0,
             shared: None,
+            counts: LimitsSnapshot::default(),
+            observer,
         };
         if shares {
             // It is never unused, so it is never forgotten.
@@ -163,6 +183,26 @@ impl<K: Eq + Hash + Clone, S: BuildHasher> Limits<K, S> {
     #[must_use]
     pub const fn accounts(&self) -> u32 {
         self.accounts.len()
+    }
+
+    /// What it tells.
+    #[must_use]
+    pub const fn observer(&self) -> &O {
+        &self.observer
+    }
+
+    /// What it tells, to read it out and begin anew.
+    pub const fn observer_mut(&mut self) -> &mut O {
+        &mut self.observer
+    }
+
+    /// Tells what happened to an account.
+    #[inline]
+    pub(super) fn tell(&mut self, account: AccountId, event: KeyEvent) {
+        if O::LISTENS {
+            let owner = self.accounts.get(account.0).and_then(|account| account.owner.as_ref());
+            self.observer.on_key_event(owner, event);
+        }
     }
 
     /// The latest instant seen, or `now` if it is later.
@@ -247,7 +287,7 @@ impl<K: Eq + Hash + Clone, S: BuildHasher> Limits<K, S> {
     }
 }
 
-impl<K: core::fmt::Debug, S> core::fmt::Debug for Limits<K, S> {
+impl<K: core::fmt::Debug, S, O> core::fmt::Debug for Limits<K, S, O> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("Limits")
             .field("accounts", &self.accounts)

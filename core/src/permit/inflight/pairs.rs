@@ -5,10 +5,11 @@ use alloc::vec::Vec;
 use core::borrow::Borrow;
 use core::time::Duration;
 
-use super::{Cap, Dimension, Gauge, InFlightRefused};
+use super::{Cap, Dimension, Gauge, InFlightRefused, InFlightSnapshot};
 use crate::error::{ConfigError, Reason, Refused, Rules, Stale};
 use crate::index::Index;
 use crate::num;
+use crate::observe::{KeyEvent, KeyObserver};
 use crate::slots::{Heap, SlotId, Slots};
 
 const HINT: Duration = Duration::from_secs(1);
@@ -31,7 +32,7 @@ struct Override<K> {
 }
 
 /// The state of one table. Hashes are handed in.
-pub(super) struct Pairs<K> {
+pub(super) struct Pairs<K, O> {
     held: Slots<Pair<K>, Heap>,
     index: Index,
     caps: [Cap; Dimension::COUNT],
@@ -39,9 +40,11 @@ pub(super) struct Pairs<K> {
     override_index: Index,
     most_overrides: u32,
     hint: Option<Duration>,
+    refused: u64,
+    observer: O,
 }
 
-impl<K: Eq> Pairs<K> {
+impl<K: Eq, O: KeyObserver<K>> Pairs<K, O> {
     /// Takes one of a pair.
     pub(super) fn take<Q>(
         &mut self,
@@ -59,26 +62,49 @@ impl<K: Eq> Pairs<K> {
             Cap::At(most) => most,
         };
         let place = self.place_of(hash, dimension, key);
-        let pair = place.and_then(|place| self.held.at_mut(place));
-        let held = pair.as_ref().map_or(0, |pair| pair.held);
-        if held >= most {
-            let reason = if most == 0 { Reason::ExceedsLimit } else { Reason::NoPermits };
-            return Err(self.refusal(dimension, reason, cap, held));
+        if let Some(place) = place
+            && let Some(pair) = self.held.at_mut(place)
+            && pair.held < most
+        {
+            pair.held = pair.held.saturating_add(1);
+            let id = self.held.id_at(place);
+            return id.ok_or_else(|| refusal(dimension, Reason::NoPermits, cap, 0, None));
         }
-        if let (Some(pair), Some(place)) = (pair, place) {
-            pair.held = held.saturating_add(1);
-            return self
-                .held
-                .id_at(place)
-                .ok_or_else(|| self.refusal(dimension, Reason::NoPermits, cap, held));
+        if place.is_some() || most == 0 {
+            return Err(self.refuse(hash, dimension, key, cap));
         }
         let pair = Pair { key: key.to_owned(), dimension, held: 1, hash };
-        let Ok(id) = self.held.insert(pair) else {
-            return Err(self.refusal(dimension, Reason::KeyTableFull, cap, 0));
-        };
+        let Ok(id) = self.held.insert(pair) else { return Err(self.no_room(dimension, cap)) };
         let held = &self.held;
         self.index.insert(hash, id.index(), |place| held.at(place).map_or(0, |pair| pair.hash));
         Ok(id)
+    }
+
+    /// Refuses one of a pair that has no room.
+    #[cold]
+    fn refuse<Q>(&mut self, hash: u64, dimension: Dimension, key: &Q, cap: Cap) -> InFlightRefused
+    where
+        K: Borrow<Q>,
+        Q: Eq + ?Sized,
+    {
+        let pair = self.place_of(hash, dimension, key).and_then(|place| self.held.at(place));
+        let held = pair.map_or(0, |pair| pair.held);
+        let reason = if cap == Cap::At(0) { Reason::ExceedsLimit } else { Reason::NoPermits };
+        if O::LISTENS {
+            let own = self.override_of(hash, dimension, key);
+            let own = own.and_then(|place| self.overrides.get(num::index(place))).map(|own| &own.key);
+            let event = KeyEvent::Refused { dimension: dimension.0, amount: 1, reason };
+            self.observer.on_key_event(pair.map(|pair| &pair.key).or(own), event);
+        }
+        self.refused = self.refused.saturating_add(1);
+        refusal(dimension, reason, cap, held, self.hint)
+    }
+
+    #[cold]
+    fn no_room(&mut self, dimension: Dimension, cap: Cap) -> InFlightRefused {
+        self.refused = self.refused.saturating_add(1);
+        self.observer.on_key_event(None, KeyEvent::NoRoom);
+        refusal(dimension, Reason::KeyTableFull, cap, 0, self.hint)
     }
 
     pub(super) fn cap<Q>(&self, hash: u64, dimension: Dimension, key: &Q) -> Cap
@@ -162,8 +188,33 @@ impl<K: Eq> Pairs<K> {
     }
 }
 
-impl<K> Pairs<K> {
-    pub(super) fn new(capacity: u32, most_overrides: u32) -> Result<Self, ConfigError> {
+impl<K, O: KeyObserver<K>> Pairs<K, O> {
+    /// Tells of a pair that a whole request was granted.
+    #[inline]
+    pub(super) fn granted(&mut self, id: SlotId) {
+        self.tell(id, |dimension| KeyEvent::Granted { dimension, amount: 1 });
+    }
+
+    /// Gives back what a request held. The key of a pair that holds nothing any more is handed out, for the caller to drop
+    /// it where it pleases.
+    #[inline]
+    pub(super) fn release(&mut self, id: SlotId) -> Result<Option<K>, Stale> {
+        self.tell(id, |dimension| KeyEvent::Returned { dimension, amount: 1 });
+        self.undo(id)
+    }
+
+    #[inline]
+    fn tell(&mut self, id: SlotId, event: impl FnOnce(u8) -> KeyEvent) {
+        if O::LISTENS
+            && let Some(pair) = self.held.get(id)
+        {
+            self.observer.on_key_event(Some(&pair.key), event(pair.dimension.0));
+        }
+    }
+}
+
+impl<K, O> Pairs<K, O> {
+    pub(super) fn new(capacity: u32, most_overrides: u32, observer: O) -> Result<Self, ConfigError> {
         let mut overrides = Vec::new();
         let mut rules = Rules::new();
         let reserved = overrides.try_reserve_exact(num::index(most_overrides)).is_ok();
@@ -177,12 +228,13 @@ impl<K> Pairs<K> {
             override_index: Index::new(most_overrides.max(1))?,
             most_overrides,
             hint: Some(HINT),
+            refused: 0,
+            observer,
         })
     }
 
-    /// Gives one of a pair back. The key of a pair that holds nothing any more is handed out, for the caller to drop it
-    /// where it pleases.
-    pub(super) fn give_back(&mut self, id: SlotId) -> Result<Option<K>, Stale> {
+    /// Gives one of a pair back.
+    pub(super) fn undo(&mut self, id: SlotId) -> Result<Option<K>, Stale> {
         let pair = self.held.get_mut(id).ok_or(Stale)?;
         pair.held = pair.held.saturating_sub(1);
         if pair.held > 0 {
@@ -194,15 +246,21 @@ impl<K> Pairs<K> {
         self.held.remove(id).map(|pair| Some(pair.key))
     }
 
-    pub(super) const fn refusal(
-        &self,
-        dimension: Dimension,
-        reason: Reason,
-        cap: Cap,
-        held: u32,
-    ) -> InFlightRefused {
-        let retry_after = if reason.waiting_helps() { self.hint } else { None };
-        InFlightRefused { dimension, reason, cap, held, retry_after }
+    pub(super) const fn observer(&self) -> &O {
+        &self.observer
+    }
+
+    pub(super) const fn observer_mut(&mut self) -> &mut O {
+        &mut self.observer
+    }
+
+    pub(super) fn snapshot(&self) -> InFlightSnapshot {
+        InFlightSnapshot {
+            pairs: self.held.len().into(),
+            capacity: self.held.capacity().into(),
+            overrides: num::index_u32(self.overrides.len()).into(),
+            refused: self.refused,
+        }
     }
 
     pub(super) const fn set_cap(&mut self, dimension: Dimension, cap: Cap) {
@@ -242,4 +300,16 @@ impl<K> Pairs<K> {
         }
         let _dropped = self.overrides.swap_remove(num::index(place));
     }
+}
+
+/// The numbers of a refusal. The hint is for those whom waiting helps.
+pub(super) const fn refusal(
+    dimension: Dimension,
+    reason: Reason,
+    cap: Cap,
+    held: u32,
+    hint: Option<Duration>,
+) -> InFlightRefused {
+    let retry_after = if reason.waiting_helps() { hint } else { None };
+    InFlightRefused { dimension, reason, cap, held, retry_after }
 }

@@ -10,11 +10,12 @@ use core::hash::{BuildHasher, Hash};
 use core::time::Duration;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::pairs::Pairs;
-use super::{Bypass, Cap, Dimension, InFlightRefused, hash_pair};
+use super::pairs::{Pairs, refusal};
+use super::{Bypass, Cap, Dimension, InFlightRefused, InFlightSnapshot, hash_pair};
 use crate::DefaultHasher;
 use crate::error::{ConfigError, Reason, Refused, Rules};
 use crate::num;
+use crate::observe::{KeyObserver, NoObserver};
 use crate::slots::SlotId;
 
 /// More than threads that meet.
@@ -22,16 +23,17 @@ const SHARDS: u32 = 32;
 const MOST_SHARDS: u32 = 1 << 16;
 
 #[repr(align(64))] // one cache line at least, so that locking one shard does not slow another
-struct Shard<K>(Mutex<Pairs<K>>);
+struct Shard<K, O>(Mutex<Pairs<K, O>>);
 
-impl<K> Shard<K> {
-    fn lock(&self) -> MutexGuard<'_, Pairs<K>> {
+impl<K, O> Shard<K, O> {
+    #[inline]
+    fn lock(&self) -> MutexGuard<'_, Pairs<K, O>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-struct Inner<K, S> {
-    shards: Box<[Shard<K>]>,
+struct Inner<K, S, O> {
+    shards: Box<[Shard<K, O>]>,
     hasher: S,
 }
 
@@ -43,13 +45,15 @@ struct Part {
 }
 
 type Parts = heapless::Vec<Part, { Dimension::COUNT }>;
+type Locked<'a, K, O> = heapless::Vec<(u32, MutexGuard<'a, Pairs<K, O>>), { Dimension::COUNT }>;
+type Gone<K> = heapless::Vec<K, { Dimension::COUNT }>;
 
 /// Caps on what each key has in flight, shared by threads; see the [module](super). Clones are the same caps.
 ///
 /// Pairs are spread by their hash over a power of two of shards, each behind a mutex. A request locks the shards of all
-/// its pairs in ascending order before it takes the first, so there is no deadlock, and nobody ever sees a part of it:
-/// admissions are linearizable. A [`Slot`] comes back pair by pair; who asks in between may be refused for a pair that
-/// is about to come back, and is never granted what is not there. Caps of a dimension change shard by shard.
+/// its pairs in ascending order before it takes the first, and a [`Slot`] that comes back before it gives the first
+/// back. So there is no deadlock, and nobody ever sees a part of either: both are linearizable. Caps of a dimension change
+/// shard by shard.
 ///
 /// The capacities are divided among the shards, and so one can be full while others have room: ask for some more.
 ///
@@ -67,8 +71,8 @@ type Parts = heapless::Vec<Part, { Dimension::COUNT }>;
 /// assert_eq!(flying.held(USER, "ann"), 0);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct SharedInFlight<K, S = DefaultHasher> {
-    inner: Arc<Inner<K, S>>,
+pub struct SharedInFlight<K, S = DefaultHasher, O = NoObserver> {
+    inner: Arc<Inner<K, S, O>>,
 }
 
 impl<K: Hash + Eq> SharedInFlight<K> {
@@ -90,6 +94,23 @@ impl<K: Hash + Eq, S: BuildHasher> SharedInFlight<K, S> {
     /// The rules of [`InFlight`](super::InFlight::with_hasher), which each shard has to keep; `shards` that are no power
     /// of two up to 65 536 or more than the capacity.
     pub fn with_hasher(capacity: u32, overrides: u32, shards: u32, hasher: S) -> Result<Self, ConfigError> {
+        Self::with_observers(capacity, overrides, shards, hasher, |_| NoObserver)
+    }
+}
+
+impl<K: Hash + Eq, S: BuildHasher, O: KeyObserver<K>> SharedInFlight<K, S, O> {
+    /// The same, each shard telling an observer of its own, as [`InFlight`](super::InFlight::with_observer) does. It is called
+    /// while the shard is locked.
+    ///
+    /// # Errors
+    /// As [`with_hasher`](SharedInFlight::with_hasher).
+    pub fn with_observers(
+        capacity: u32,
+        overrides: u32,
+        shards: u32,
+        hasher: S,
+        mut observer: impl FnMut(u32) -> O,
+    ) -> Result<Self, ConfigError> {
         let mut rules = Rules::new();
         rules.require(
             shards.is_power_of_two() && shards <= MOST_SHARDS.min(capacity.max(1)),
@@ -99,8 +120,8 @@ impl<K: Hash + Eq, S: BuildHasher> SharedInFlight<K, S> {
         );
         rules.verdict()?;
         let (capacity, overrides) = (capacity.div_ceil(shards.max(1)), overrides.div_ceil(shards.max(1)));
-        let shard = |_| Ok(Shard(Mutex::new(Pairs::new(capacity, overrides)?)));
-        let shards: Result<Vec<_>, _> = (0..shards).map(shard).collect();
+        let mut shard = |number| Ok(Shard(Mutex::new(Pairs::new(capacity, overrides, observer(number))?)));
+        let shards: Result<Vec<_>, _> = (0..shards).map(&mut shard).collect();
         Ok(Self { inner: Arc::new(Inner { shards: shards?.into_boxed_slice(), hasher }) })
     }
 
@@ -113,7 +134,7 @@ impl<K: Hash + Eq, S: BuildHasher> SharedInFlight<K, S> {
         &self,
         pairs: &[(Dimension, &Q)],
         bypass: Bypass,
-    ) -> Result<Slot<K, S>, InFlightRefused>
+    ) -> Result<Slot<K, S, O>, InFlightRefused>
     where
         K: Borrow<Q>,
         Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
@@ -126,19 +147,12 @@ impl<K: Hash + Eq, S: BuildHasher> SharedInFlight<K, S> {
         for &(dimension, key) in pairs {
             let hash = hash_pair(&self.inner.hasher, dimension, key);
             if places.push((hash, self.inner.number(hash))).is_err() {
-                let reason = Reason::ExceedsCapacity;
-                return Err(InFlightRefused {
-                    dimension,
-                    reason,
-                    cap: Cap::Unlimited,
-                    held: 0,
-                    retry_after: None,
-                });
+                return Err(refusal(dimension, Reason::ExceedsCapacity, Cap::Unlimited, 0, None));
             }
         }
-        let mut locked = self.inner.lock_all(&places);
+        let mut locked = self.inner.lock_all(places.iter().map(|&(_, shard)| shard));
         for (&(dimension, key), &(hash, shard)) in pairs.iter().zip(&places) {
-            let Some((_, table)) = locked.iter_mut().find(|(number, _)| *number == shard) else { continue };
+            let Some(table) = table_of(&mut locked, shard) else { continue };
             match table.take(hash, dimension, key) {
                 // As many as there are places.
                 Ok(id) => drop(slot.parts.push(Part { shard, id })),
@@ -146,15 +160,16 @@ impl<K: Hash + Eq, S: BuildHasher> SharedInFlight<K, S> {
                     let own = slot.parts.iter().filter(|part| part.shard == shard);
                     let own = own.filter(|part| table.is(part.id, dimension, key)).count();
                     refused.held = refused.held.saturating_sub(num::index_u32(own));
-                    let mut gone: heapless::Vec<K, { Dimension::COUNT }> = heapless::Vec::new();
-                    while let Some(part) = slot.parts.pop() {
-                        let table = locked.iter_mut().find(|(number, _)| *number == part.shard);
-                        let key = table.and_then(|(_, table)| table.give_back(part.id).ok().flatten());
-                        drop(key.map(|key| gone.push(key)));
-                    }
+                    let gone = undo(&mut slot.parts, &mut locked);
                     drop(locked);
+                    drop(gone);
                     return Err(refused);
                 }
+            }
+        }
+        if O::LISTENS {
+            for part in &slot.parts {
+                table_of(&mut locked, part.shard).into_iter().for_each(|table| table.granted(part.id));
             }
         }
         Ok(slot)
@@ -196,7 +211,7 @@ impl<K: Hash + Eq, S: BuildHasher> SharedInFlight<K, S> {
     }
 }
 
-impl<K, S> SharedInFlight<K, S> {
+impl<K, S, O> SharedInFlight<K, S, O> {
     /// Sets the cap of all pairs of a dimension that have no override, shard by shard. Once this has returned, nothing
     /// is granted to who is at or above the cap. O(shards).
     pub fn set_cap(&self, dimension: Dimension, cap: Cap) {
@@ -215,6 +230,18 @@ impl<K, S> SharedInFlight<K, S> {
         }
     }
 
+    /// Hands out the observer of each shard in turn, the shard locked meanwhile. O(shards).
+    pub fn observers(&self, mut each: impl FnMut(&mut O)) {
+        self.inner.shards.iter().for_each(|shard| each(shard.lock().observer_mut()));
+    }
+
+    /// What it holds and what it did so far, over all shards. O(shards).
+    #[must_use]
+    pub fn snapshot(&self) -> InFlightSnapshot {
+        let shards = self.inner.shards.iter().map(|shard| shard.lock().snapshot());
+        shards.fold(InFlightSnapshot::default(), InFlightSnapshot::plus)
+    }
+
     /// Pairs that hold something. O(shards).
     #[must_use]
     pub fn len(&self) -> u64 {
@@ -228,27 +255,25 @@ impl<K, S> SharedInFlight<K, S> {
     }
 }
 
-impl<K, S> Inner<K, S> {
+impl<K, S, O> Inner<K, S, O> {
     /// The number of the shard of a hash, by bits that the index does not use.
+    #[inline]
     fn number(&self, hash: u64) -> u32 {
         num::low_u32(hash >> 32) & num::index_u32(self.shards.len()).wrapping_sub(1)
     }
 
-    fn of(&self, hash: u64) -> Option<MutexGuard<'_, Pairs<K>>> {
+    fn of(&self, hash: u64) -> Option<MutexGuard<'_, Pairs<K, O>>> {
         self.shards.get(num::index(self.number(hash))).map(Shard::lock)
     }
 
-    /// Locks the shards of all places, each once, in ascending order.
-    fn lock_all(
-        &self,
-        places: &[(u64, u32)],
-    ) -> heapless::Vec<(u32, MutexGuard<'_, Pairs<K>>), { Dimension::COUNT }> {
-        let mut locked: heapless::Vec<(u32, MutexGuard<'_, Pairs<K>>), { Dimension::COUNT }> =
-            heapless::Vec::new();
-        let mut from = 0;
-        while let Some(number) = places.iter().map(|&(_, number)| number).filter(|&n| n >= from).min() {
+    /// Locks shards, each once, in ascending order.
+    #[inline]
+    fn lock_all(&self, numbers: impl Iterator<Item = u32> + Clone) -> Locked<'_, K, O> {
+        let (mut locked, mut from) = (Locked::new(), 0);
+        while let Some(number) = numbers.clone().filter(|&number| number >= from).min() {
             from = number.saturating_add(1);
             if let Some(shard) = self.shards.get(num::index(number)) {
+                // As many as there are pairs to a request.
                 drop(locked.push((number, shard.lock())));
             }
         }
@@ -256,36 +281,57 @@ impl<K, S> Inner<K, S> {
     }
 }
 
+#[inline]
+fn table_of<'a, K, O>(locked: &'a mut Locked<'_, K, O>, shard: u32) -> Option<&'a mut Pairs<K, O>> {
+    locked.iter_mut().find(|(number, _)| *number == shard).map(|(_, table)| &mut **table)
+}
+
+/// Gives back what a refused request had taken; the keys of pairs that are gone are dropped by the caller, after the locks.
+fn undo<K, O>(parts: &mut Parts, locked: &mut Locked<'_, K, O>) -> Gone<K> {
+    let mut gone = Gone::new();
+    while let Some(part) = parts.pop() {
+        let table = table_of(locked, part.shard);
+        let key = table.and_then(|table| table.undo(part.id).ok().flatten());
+        drop(key.map(|key| gone.push(key)));
+    }
+    gone
+}
+
 /// What one request holds of a [`SharedInFlight`]: it comes back when this is dropped, once, wherever that is.
 #[must_use = "what it holds comes back as soon as this is dropped"]
-pub struct Slot<K, S = DefaultHasher> {
-    inner: Arc<Inner<K, S>>,
+pub struct Slot<K, S = DefaultHasher, O: KeyObserver<K> = NoObserver> {
+    inner: Arc<Inner<K, S, O>>,
     parts: Parts,
 }
 
-impl<K, S> Drop for Slot<K, S> {
+impl<K, S, O: KeyObserver<K>> Drop for Slot<K, S, O> {
     fn drop(&mut self) {
-        while let Some(part) = self.parts.pop() {
-            let shard = self.inner.shards.get(num::index(part.shard));
-            // The key, if it is the last of its pair, is dropped after the lock.
-            let _key = shard.map(|shard| shard.lock().give_back(part.id));
+        // Keys that are gone are dropped after the locks.
+        let mut gone: Gone<K> = Gone::new();
+        let mut locked = self.inner.lock_all(self.parts.iter().map(|part| part.shard));
+        for part in &self.parts {
+            let table = table_of(&mut locked, part.shard);
+            let key = table.and_then(|table| table.release(part.id).ok().flatten());
+            drop(key.map(|key| gone.push(key)));
         }
+        drop(locked);
+        drop(gone);
     }
 }
 
-impl<K, S> Clone for SharedInFlight<K, S> {
+impl<K, S, O> Clone for SharedInFlight<K, S, O> {
     fn clone(&self) -> Self {
         Self { inner: Arc::clone(&self.inner) }
     }
 }
 
-impl<K, S> fmt::Debug for SharedInFlight<K, S> {
+impl<K, S, O> fmt::Debug for SharedInFlight<K, S, O> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SharedInFlight").field("shards", &self.inner.shards.len()).finish_non_exhaustive()
     }
 }
 
-impl<K, S> fmt::Debug for Slot<K, S> {
+impl<K, S, O: KeyObserver<K>> fmt::Debug for Slot<K, S, O> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Slot").field("pairs", &self.parts.len()).finish_non_exhaustive()
     }

@@ -14,6 +14,7 @@ use crate::DefaultHasher;
 use crate::error::{ConfigError, Refused, Rules};
 use crate::index::hash_of;
 use crate::num;
+use crate::observe::{KeyObserver, NoObserver};
 use crate::rate::bucket::Inherit;
 use crate::rate::quota::Quota;
 use crate::rate::units::Units;
@@ -25,7 +26,7 @@ const SHARDS: u32 = 32;
 const MOST_SHARDS: u32 = 1 << 16;
 
 #[repr(align(64))] // one cache line at least, so that locking one shard does not slow another
-struct Shard<K>(Mutex<Table<K>>);
+struct Shard<K, O>(Mutex<Table<K, O>>);
 
 /// A token bucket for each of many keys, shared by threads; see the [module](super).
 ///
@@ -51,8 +52,8 @@ struct Shard<K>(Mutex<Table<K>>);
 /// assert!(clients.try_acquire(now, &7, 1).is_err());
 /// # Ok::<(), tollgate::ConfigError>(())
 /// ```
-pub struct ShardedKeyed<K, S = DefaultHasher> {
-    shards: Box<[Shard<K>]>,
+pub struct ShardedKeyed<K, S = DefaultHasher, O = NoObserver> {
+    shards: Box<[Shard<K, O>]>,
     hasher: S,
 }
 
@@ -83,6 +84,24 @@ impl<K: Hash + Eq, S: BuildHasher> ShardedKeyed<K, S> {
         shards: u32,
         hasher: S,
     ) -> Result<Self, ConfigError> {
+        Self::with_observers(quota, capacity, when_full, shards, hasher, |_| NoObserver)
+    }
+}
+
+impl<K: Hash + Eq, S: BuildHasher, O: KeyObserver<K>> ShardedKeyed<K, S, O> {
+    /// The same, each shard telling an observer of its own what its keys are granted and refused; the dimension is 0. It is
+    /// called while the shard is locked.
+    ///
+    /// # Errors
+    /// As [`with_hasher`](ShardedKeyed::with_hasher).
+    pub fn with_observers(
+        quota: Quota,
+        capacity: u32,
+        when_full: WhenFull,
+        shards: u32,
+        hasher: S,
+        mut observer: impl FnMut(u32) -> O,
+    ) -> Result<Self, ConfigError> {
         let mut rules = Rules::new();
         rules.require(
             shards.is_power_of_two() && shards <= MOST_SHARDS.min(capacity.max(1)),
@@ -93,7 +112,10 @@ impl<K: Hash + Eq, S: BuildHasher> ShardedKeyed<K, S> {
         rules.verdict()?;
         let share = capacity.checked_div(shards).unwrap_or(0);
         let more = capacity.checked_rem(shards).unwrap_or(0);
-        let table = |shard| Table::new(quota, share.saturating_add(u32::from(shard < more)), when_full);
+        let mut table = |shard| {
+            let capacity = share.saturating_add(u32::from(shard < more));
+            Table::new(quota, capacity, when_full, observer(shard))
+        };
         let shards: Result<Vec<_>, _> =
             (0..shards).map(|shard| Ok(Shard(Mutex::new(table(shard)?)))).collect();
         Ok(Self { shards: shards?.into_boxed_slice(), hasher })
@@ -167,7 +189,7 @@ impl<K: Hash + Eq, S: BuildHasher> ShardedKeyed<K, S> {
     /// old. O(keys).
     ///
     /// # Errors
-    /// As [`with_hasher`](Self::with_hasher); nothing is changed.
+    /// As [`with_hasher`](ShardedKeyed::with_hasher); nothing is changed.
     pub fn set_quota(&self, now: Timestamp, quota: Quota, inherit: Inherit) -> Result<(), ConfigError> {
         let units = Units::of(quota)?;
         self.tables().for_each(|mut table| table.set_quota(now, units, inherit));
@@ -191,6 +213,11 @@ impl<K: Hash + Eq, S: BuildHasher> ShardedKeyed<K, S> {
         self.len() == 0
     }
 
+    /// Hands out the observer of each shard in turn, the shard locked meanwhile. O(shards).
+    pub fn observers(&self, mut each: impl FnMut(&mut O)) {
+        self.tables().for_each(|mut table| each(table.observer_mut()));
+    }
+
     /// What it holds and what it did so far, over all shards. O(shards).
     #[must_use]
     pub fn snapshot(&self) -> KeyedSnapshot {
@@ -204,24 +231,24 @@ impl<K: Hash + Eq, S: BuildHasher> ShardedKeyed<K, S> {
 
     /// The shard of a hash, by bits that the index does not use. There is always one.
     #[inline]
-    fn shard(&self, hash: u64) -> Option<MutexGuard<'_, Table<K>>> {
+    fn shard(&self, hash: u64) -> Option<MutexGuard<'_, Table<K, O>>> {
         let number = num::index(num::low_u32(hash >> 32)) & self.shards.len().wrapping_sub(1);
         self.shards.get(number).map(Shard::lock)
     }
 
-    fn tables(&self) -> impl Iterator<Item = MutexGuard<'_, Table<K>>> {
+    fn tables(&self) -> impl Iterator<Item = MutexGuard<'_, Table<K, O>>> {
         self.shards.iter().map(Shard::lock)
     }
 }
 
-impl<K> Shard<K> {
+impl<K, O> Shard<K, O> {
     #[inline]
-    fn lock(&self) -> MutexGuard<'_, Table<K>> {
+    fn lock(&self) -> MutexGuard<'_, Table<K, O>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl<K, S> fmt::Debug for ShardedKeyed<K, S> {
+impl<K, S, O> fmt::Debug for ShardedKeyed<K, S, O> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ShardedKeyed").field("shards", &self.shards.len()).finish_non_exhaustive()
     }

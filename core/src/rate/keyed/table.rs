@@ -8,6 +8,7 @@ use core::num::NonZeroU64;
 use super::{KeyedSnapshot, WhenFull};
 use crate::error::{ConfigError, Reason, Refused};
 use crate::index::hash_of;
+use crate::observe::{KeyEvent, KeyObserver};
 use crate::rate::bucket::Inherit;
 use crate::rate::quota::Quota;
 use crate::rate::units::Units;
@@ -48,7 +49,7 @@ fn above(word: u64) -> NonZeroU64 {
 
 /// One table, for one owner. Hashes come from [`hash_of`] with the `hasher` that is handed in.
 #[repr(C)] // what changes with each call is together, beside the lock of a shard
-pub(super) struct Table<K> {
+pub(super) struct Table<K, O> {
     latest: Timestamp,
     hand: u32,
     /// Requests that brought no newcomer, modulo 2³².
@@ -63,10 +64,16 @@ pub(super) struct Table<K> {
     /// The word of the overflow state.
     overflow: u64,
     counts: KeyedSnapshot,
+    observer: O,
 }
 
-impl<K: Hash + Eq> Table<K> {
-    pub(super) fn new(quota: Quota, capacity: u32, when_full: WhenFull) -> Result<Self, ConfigError> {
+impl<K: Hash + Eq, O: KeyObserver<K>> Table<K, O> {
+    pub(super) fn new(
+        quota: Quota,
+        capacity: u32,
+        when_full: WhenFull,
+        observer: O,
+    ) -> Result<Self, ConfigError> {
         let units = Units::of(quota)?;
         Ok(Self {
             latest: Timestamp::ZERO,
@@ -79,6 +86,7 @@ impl<K: Hash + Eq> Table<K> {
             when_full,
             overflow: 0,
             counts: KeyedSnapshot::default(),
+            observer,
         })
     }
 
@@ -106,6 +114,15 @@ impl<K: Hash + Eq> Table<K> {
         };
         if answer.is_err() {
             self.counts.refused = self.counts.refused.saturating_add(1);
+        }
+        if O::LISTENS {
+            let event = match answer {
+                Ok(()) => KeyEvent::Granted { dimension: 0, amount: cost },
+                // It was told.
+                Err(Refused { reason: Reason::KeyTableFull, .. }) => return answer,
+                Err(Refused { reason, .. }) => KeyEvent::Refused { dimension: 0, amount: cost, reason },
+            };
+            self.tell(hash, key, event);
         }
         answer
     }
@@ -138,6 +155,9 @@ impl<K: Hash + Eq> Table<K> {
             Some(place) => self.write(place, units, next),
             None if self.has_room() => self.insert((hasher, hash), key.to_owned(), units, next),
             None => self.overflow_to(units, next)?,
+        }
+        if O::LISTENS {
+            self.tell(hash, key, KeyEvent::Charged { dimension: 0, amount: cost });
         }
         Ok(())
     }
@@ -218,6 +238,25 @@ impl<K: Hash + Eq> Table<K> {
         assert!(self.when_full == WhenFull::Overflow || self.overflow == 0, "I3");
     }
 
+    pub(super) const fn observer(&self) -> &O {
+        &self.observer
+    }
+
+    pub(super) const fn observer_mut(&mut self) -> &mut O {
+        &mut self.observer
+    }
+
+    /// Tells what happened to a key, by the name that is kept of it, if one is.
+    fn tell<Q>(&mut self, hash: u64, key: &Q, event: KeyEvent)
+    where
+        K: Borrow<Q>,
+        Q: Eq + ?Sized,
+    {
+        let place = self.place_of(hash, key);
+        let held = place.and_then(|place| self.entries.get(place)).map(|entry| &entry.key);
+        self.observer.on_key_event(held, event);
+    }
+
     /// A `now` before the latest one counts as the latest.
     #[inline]
     fn advance(&mut self, now: Timestamp) -> u64 {
@@ -293,8 +332,7 @@ impl<K: Hash + Eq> Table<K> {
     {
         self.sweep(hasher, units, LOOKS, DROPS);
         if !self.has_room() && self.when_full == WhenFull::Refuse {
-            self.counts.full = self.counts.full.saturating_add(1);
-            return Err(Refused::because(Reason::KeyTableFull));
+            return Err(self.no_room());
         }
         let next = self.step(OVERFLOW, units, cost)?;
         if cost == 0 {
@@ -307,11 +345,18 @@ impl<K: Hash + Eq> Table<K> {
         self.overflow_to(units, next)
     }
 
+    /// Refuses a key for which there is no place.
+    #[cold]
+    fn no_room(&mut self) -> Refused {
+        self.counts.full = self.counts.full.saturating_add(1);
+        self.observer.on_key_event(None, KeyEvent::NoRoom);
+        Refused::because(Reason::KeyTableFull)
+    }
+
     /// The overflow state takes what a key without a place was granted.
     fn overflow_to(&mut self, units: u64, next: u64) -> Result<(), Refused> {
         if self.when_full == WhenFull::Refuse {
-            self.counts.full = self.counts.full.saturating_add(1);
-            return Err(Refused::because(Reason::KeyTableFull));
+            return Err(self.no_room());
         }
         self.counts.overflowed = self.counts.overflowed.saturating_add(1);
         self.note(OVERFLOW, units, self.overflow, next);
@@ -377,11 +422,13 @@ impl<K: Hash + Eq> Table<K> {
     fn forget(&mut self, hasher: &impl BuildHasher, slot: u32) {
         // Whoever is noted became busy in an earlier unit, so the note is void if its mark goes.
         let removed = self.entries.remove(slot, |entry| hash_of(hasher, &entry.key));
-        self.counts.evicted = self.counts.evicted.saturating_add(u64::from(removed.is_some()));
+        let Some(entry) = removed else { return };
+        self.counts.evicted = self.counts.evicted.saturating_add(1);
+        self.observer.on_key_event(Some(&entry.key), KeyEvent::Forgotten);
     }
 }
 
-impl<K> core::fmt::Debug for Table<K> {
+impl<K, O> core::fmt::Debug for Table<K, O> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("Table")
             .field("held", &self.entries.len())

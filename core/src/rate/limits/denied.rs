@@ -6,6 +6,7 @@ use core::time::Duration;
 
 use super::Limits;
 use crate::error::{Reason, Refused};
+use crate::observe::KeyObserver;
 use crate::rate::rules::{Dimension, RuleId};
 use crate::time::Timestamp;
 
@@ -68,7 +69,7 @@ impl fmt::Display for Denied {
 
 impl core::error::Error for Denied {}
 
-impl<K: Eq + Hash + Clone, S: BuildHasher> Limits<K, S> {
+impl<K: Eq + Hash + Clone, S: BuildHasher, O: KeyObserver<K>> Limits<K, S, O> {
     /// A refusal as one line a person can read, in the noun of its dimension: "60 requests / 1 minute, clears in 12 s".
     #[must_use]
     pub fn explain(&self, denied: &Denied) -> Explanation<'_> {

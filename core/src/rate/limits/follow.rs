@@ -5,11 +5,12 @@ use core::hash::{BuildHasher, Hash};
 use super::Limits;
 use super::account::{AccountId, Meter, NEVER};
 use super::machine::Machine;
+use crate::observe::KeyObserver;
 use crate::rate::rules::{Dimension, Plan, Standing, TierId};
 use crate::slots::{Chain, NIL};
 use crate::time::Timestamp;
 
-impl<K: Eq + Hash + Clone, S: BuildHasher> Limits<K, S> {
+impl<K: Eq + Hash + Clone, S: BuildHasher, O: KeyObserver<K>> Limits<K, S, O> {
     /// Whether the meters of a sheet follow the rules that hold at `now`.
     #[inline]
     pub(in crate::rate) fn follows(&self, sheet: u32, now: Timestamp) -> bool {

@@ -8,14 +8,15 @@ use super::Limits;
 use super::account::{Account, AccountId, Sheet};
 use crate::error::{Reason, Refused};
 use crate::index::hash_of;
+use crate::observe::{KeyEvent, KeyObserver};
 use crate::rate::rules::{GroupId, TierId};
-use crate::slots::{Chain, NIL};
+use crate::slots::{Chain, NIL, SlotId};
 use crate::time::Timestamp;
 
 /// Accounts the hand looks at for one newcomer.
 const LOOKS: u32 = 8;
 
-impl<K: Eq + Hash + Clone, S: BuildHasher> Limits<K, S> {
+impl<K: Eq + Hash + Clone, S: BuildHasher, O: KeyObserver<K>> Limits<K, S, O> {
     /// The account of an owner, if there is one. O(1).
     #[must_use]
     pub fn account<Q>(&self, owner: &Q) -> Option<AccountId>
@@ -72,13 +73,13 @@ impl<K: Eq + Hash + Clone, S: BuildHasher> Limits<K, S> {
     {
         let full = self.accounts.len() >= self.accounts.capacity();
         if full && !self.make_room(now) {
-            return self.shared.map(AccountId).ok_or(Refused::because(Reason::KeyTableFull));
+            let Some(shared) = self.shared else { return Err(self.no_room()) };
+            self.counts.shared = self.counts.shared.saturating_add(1);
+            return Ok(AccountId(shared));
         }
         let account =
             Account { owner: Some(owner.to_owned()), tier, former: None, open: 0, sheets: Chain::EMPTY };
-        let Ok(id) = self.accounts.insert(account) else {
-            return Err(Refused::because(Reason::KeyTableFull));
-        };
+        let Ok(id) = self.accounts.insert(account) else { return Err(self.no_room()) };
         let (accounts, hasher) = (&self.accounts, &self.hasher);
         self.index.insert(hash_of(hasher, owner), id.index(), |place| {
             let owner = accounts.at(place).and_then(|account| account.owner.as_ref());
@@ -112,16 +113,14 @@ impl<K: Eq + Hash + Clone, S: BuildHasher> Limits<K, S> {
         group: GroupId,
         found: Option<u32>,
     ) -> Result<u32, Refused> {
-        const FULL: Refused = Refused::because(Reason::KeyTableFull);
         let sheet = match found {
             Some(sheet) => sheet,
             None => {
                 let full = self.sheets.len() >= self.sheets.capacity();
-                if full && !self.make_room(now) {
-                    return Err(FULL);
-                }
                 let sheet = Sheet::new(account.0.index(), group);
-                let sheet = self.sheets.insert(sheet).map_err(|_| FULL)?.index();
+                let inserted =
+                    if full && !self.make_room(now) { None } else { self.sheets.insert(sheet).ok() };
+                let Some(sheet) = inserted.map(SlotId::index) else { return Err(self.no_room()) };
                 if let Some(account) = self.accounts.get_mut(account.0) {
                     account.sheets.push_back(&mut self.sheets, sheet);
                 }
@@ -130,7 +129,14 @@ impl<K: Eq + Hash + Clone, S: BuildHasher> Limits<K, S> {
         };
         let complete =
             self.follow(sheet, now, true) || (self.make_room(now) && self.follow(sheet, now, true));
-        if complete { Ok(sheet) } else { Err(FULL) }
+        if complete { Ok(sheet) } else { Err(self.no_room()) }
+    }
+
+    /// Refuses somebody for whom there is no place.
+    fn no_room(&mut self) -> Refused {
+        self.counts.full = self.counts.full.saturating_add(1);
+        self.observer.on_key_event(None, KeyEvent::NoRoom);
+        Refused::because(Reason::KeyTableFull)
     }
 
     /// Forgets an account, if one of the next that the hand points at can be forgotten. O(8 accounts).
@@ -173,6 +179,8 @@ impl<K: Eq + Hash + Clone, S: BuildHasher> Limits<K, S> {
                 }
             }
         }
-        let _forgotten = self.accounts.remove(account.0);
+        let Ok(account) = self.accounts.remove(account.0) else { return };
+        self.counts.forgotten = self.counts.forgotten.saturating_add(1);
+        self.observer.on_key_event(account.owner.as_ref(), KeyEvent::Forgotten);
     }
 }

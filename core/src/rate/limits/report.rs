@@ -7,6 +7,7 @@ use super::account::AccountId;
 use super::{Denied, Limits};
 use crate::error::Stale;
 use crate::hasher::DefaultHasher;
+use crate::observe::{KeyObserver, NoObserver};
 use crate::rate::rules::{Dimension, GroupId, RuleId};
 use crate::slots::NIL;
 use crate::time::Timestamp;
@@ -34,15 +35,15 @@ pub struct WindowState {
 
 /// The [`WindowState`]s of an account in a group, by dimension and then by window, shortest first.
 #[derive(Debug)]
-pub struct Report<'a, K, S = DefaultHasher> {
-    limits: &'a Limits<K, S>,
+pub struct Report<'a, K, S = DefaultHasher, O = NoObserver> {
+    limits: &'a Limits<K, S, O>,
     now: Timestamp,
     refused: Option<Dimension>,
     place: u32,
     left: u32,
 }
 
-impl<K, S> Iterator for Report<'_, K, S> {
+impl<K, S, O> Iterator for Report<'_, K, S, O> {
     type Item = WindowState;
 
     fn next(&mut self) -> Option<WindowState> {
@@ -63,7 +64,45 @@ impl<K, S> Iterator for Report<'_, K, S> {
     }
 }
 
-impl<K: Eq + Hash + Clone, S: BuildHasher> Limits<K, S> {
+/// What [`Limits`] keep, and what became of those there was no room for.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct LimitsSnapshot {
+    /// Accounts kept now, the shared one included.
+    pub accounts: u32,
+    /// Sheets kept now.
+    pub sheets: u32,
+    /// Meters kept now.
+    pub meters: u32,
+    /// Rule sets there were, from 1.
+    pub rule_sets: u64,
+    /// Accounts forgotten to make room.
+    pub forgotten: u64,
+    /// Requests refused because there was no room for their account, sheet or meters.
+    pub full: u64,
+    /// Requests begun on the shared account.
+    pub shared: u64,
+}
+
+impl<K: Eq + Hash + Clone, S: BuildHasher, O: KeyObserver<K>> Limits<K, S, O> {
+    /// What it keeps, and what became of those there was no room for. O(1).
+    #[must_use]
+    pub const fn snapshot(&self) -> LimitsSnapshot {
+        LimitsSnapshot {
+            accounts: self.accounts.len(),
+            sheets: self.sheets.len(),
+            meters: self.meters.len(),
+            rule_sets: self.version,
+            ..self.counts
+        }
+    }
+
+    /// All accounts kept now, in no order, with their owners; the shared one has none. With [`report`](Self::report), how
+    /// everybody stands.
+    pub fn owners(&self) -> impl Iterator<Item = (AccountId, Option<&K>)> {
+        self.accounts.iter().map(|(id, account)| (AccountId(id), account.owner.as_ref()))
+    }
+
     /// The state of every window of an account in a group. After a refusal, say which: its dimension has nothing
     /// remaining for this request, on no window, and the report says so. O(windows).
     ///
@@ -75,7 +114,7 @@ impl<K: Eq + Hash + Clone, S: BuildHasher> Limits<K, S> {
         account: AccountId,
         group: GroupId,
         denied: Option<&Denied>,
-    ) -> Result<Report<'_, K, S>, Stale> {
+    ) -> Result<Report<'_, K, S, O>, Stale> {
         let now = self.observe(now);
         let sheet = self.sheet_of(account, group).ok_or(Stale)?;
         self.follow(sheet, now, true);

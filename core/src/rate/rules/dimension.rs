@@ -17,6 +17,12 @@ impl Dimension {
     pub fn index(self) -> usize {
         usize::from(self.0)
     }
+
+    /// The same, as [observers](crate::observe::KeyEvent) hear it.
+    #[must_use]
+    pub const fn number(self) -> u8 {
+        self.0
+    }
 }
 
 /// What of a request comes back when it failed.

@@ -19,6 +19,7 @@ struct Span {
 /// Rules that can hold together; see the [module](super).
 ///
 /// `S` hashes owners; where they choose their own names, it has to resist chosen keys, as the default of `std` does.
+#[derive(Clone)]
 pub struct RuleSet<K, S = DefaultHasher> {
     dimensions: Dimensions,
     /// By target and group, then dimension, window and start.

@@ -3,6 +3,7 @@
 use core::hash::{BuildHasher, Hash};
 
 use super::{MOST_RECORDS, Record, Session};
+use crate::observe::{KeyEvent, KeyObserver};
 use crate::rate::limits::Limits;
 use crate::rate::rules::Dimension;
 use crate::time::Timestamp;
@@ -19,7 +20,7 @@ pub enum Blame {
     Server,
 }
 
-impl<K: Eq + Hash + Clone, S: BuildHasher> Limits<K, S> {
+impl<K: Eq + Hash + Clone, S: BuildHasher, O: KeyObserver<K>> Limits<K, S, O> {
     /// Says what the request really used of a dimension, however often: the difference to what it took comes back, as far
     /// as it still counts, or is charged, whatever is left, to the windows in force now. O(records + windows).
     pub fn settle(&mut self, now: Timestamp, session: &mut Session, dimension: Dimension, actual: u64) {
@@ -30,6 +31,8 @@ impl<K: Eq + Hash + Clone, S: BuildHasher> Limits<K, S> {
         if let Some(more) = actual.checked_sub(taken).filter(|&more| more > 0) {
             let (windows, _) = self.look(now, sheet, dimension, more);
             self.take(now, session, windows, dimension, more);
+            let charged = KeyEvent::Charged { dimension: dimension.number(), amount: more };
+            self.tell(session.account, charged);
             return;
         }
         let mut excess = taken.saturating_sub(actual);
@@ -44,6 +47,8 @@ impl<K: Eq + Hash + Clone, S: BuildHasher> Limits<K, S> {
             if back > 0 {
                 records.iter_mut().rev().for_each(|record| self.give_back(now, record, back));
                 excess = excess.saturating_sub(back);
+                let returned = KeyEvent::Returned { dimension: dimension.number(), amount: back };
+                self.tell(session.account, returned);
             }
         }
     }
@@ -72,7 +77,11 @@ impl<K: Eq + Hash + Clone, S: BuildHasher> Limits<K, S> {
                 Blame::Server => refund.after_server_error,
             };
             if comes_back {
+                let (dimension, amount) = (record.dimension.number(), record.cost);
                 self.give_back(now, &mut record, u64::MAX);
+                if record.first {
+                    self.tell(session.account, KeyEvent::Returned { dimension, amount });
+                }
             }
         }
         self.close(session.account);

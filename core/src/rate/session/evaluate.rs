@@ -6,12 +6,13 @@ use core::hash::{BuildHasher, Hash};
 
 use super::{MOST_RECORDS, Record, Session};
 use crate::error::{Reason, Refused};
+use crate::observe::{KeyEvent, KeyObserver};
 use crate::rate::limits::{AccountId, Denied, Limits};
 use crate::rate::rules::{Dimension, GroupId, TierId};
 use crate::slots::{NIL, SlotId};
 use crate::time::Timestamp;
 
-impl<K: Eq + Hash + Clone, S: BuildHasher> Limits<K, S> {
+impl<K: Eq + Hash + Clone, S: BuildHasher, O: KeyObserver<K>> Limits<K, S, O> {
     /// Begins a request of an owner, in the tier it has now: one that differs from its last begins the grace. O(1).
     ///
     /// # Errors
@@ -93,16 +94,92 @@ impl<K: Eq + Hash + Clone, S: BuildHasher> Limits<K, S> {
         amount: u64,
     ) -> Result<(), Denied> {
         let now = self.observe(now);
-        let sheet = self.ready(now, session.sheet, dimension, amount)?;
-        let (windows, passes) = self.look(now, sheet, dimension, amount);
-        if !passes {
-            return Err(self.denied(sheet, now, dimension, amount));
-        }
-        if windows.count > MOST_RECORDS.saturating_sub(session.records.len()) {
-            return Err(Denied::because(Reason::SessionFull, dimension, amount));
-        }
-        self.take(now, session, windows, dimension, amount);
+        let room = MOST_RECORDS.saturating_sub(session.records.len());
+        let windows = self.look_at(now, session, dimension, amount, room)?;
+        self.grant(now, session, windows, dimension, amount);
         Ok(())
+    }
+
+    /// Takes amounts of several dimensions, from all of their windows or none. A dimension that is given twice counts once,
+    /// for the sum, at its first place. O(windows), and the square of the number of costs.
+    ///
+    /// # Errors
+    /// The first of them that is refused, as by [`evaluate`](Self::evaluate).
+    pub fn evaluate_all(
+        &mut self,
+        now: Timestamp,
+        session: &mut Session,
+        costs: &[(Dimension, u64)],
+    ) -> Result<(), Denied> {
+        self.look_at_all(now, session, costs)?;
+        self.take_all(now, session, costs);
+        Ok(())
+    }
+
+    /// Whether all of them would pass together. What it finds holds until something else is called.
+    pub(crate) fn look_at_all(
+        &mut self,
+        now: Timestamp,
+        session: &Session,
+        costs: &[(Dimension, u64)],
+    ) -> Result<(), Denied> {
+        let now = self.observe(now);
+        let mut room = MOST_RECORDS.saturating_sub(session.records.len());
+        for (dimension, amount) in summed(costs) {
+            let windows = self.look_at(now, session, dimension, amount, room)?;
+            room = room.saturating_sub(windows.count);
+        }
+        Ok(())
+    }
+
+    /// Takes what was found to pass.
+    pub(crate) fn take_all(&mut self, now: Timestamp, session: &mut Session, costs: &[(Dimension, u64)]) {
+        let now = self.observe(now);
+        let Some(sheet) = self.sheets.get(session.sheet).map(|_| session.sheet.index()) else { return };
+        for (dimension, amount) in summed(costs) {
+            let (windows, _) = self.look(now, sheet, dimension, amount);
+            self.grant(now, session, windows, dimension, amount);
+        }
+    }
+
+    #[inline]
+    fn grant(
+        &mut self,
+        now: Timestamp,
+        session: &mut Session,
+        windows: Windows,
+        dimension: Dimension,
+        amount: u64,
+    ) {
+        self.take(now, session, windows, dimension, amount);
+        self.tell(session.account, KeyEvent::Granted { dimension: dimension.number(), amount });
+    }
+
+    /// The windows of a dimension, if all of them let an amount pass and a session has room to write them down.
+    #[inline]
+    fn look_at(
+        &mut self,
+        now: Timestamp,
+        session: &Session,
+        dimension: Dimension,
+        amount: u64,
+        room: usize,
+    ) -> Result<Windows, Denied> {
+        let looked = self.ready(now, session.sheet, dimension, amount).and_then(|sheet| {
+            let (windows, passes) = self.look(now, sheet, dimension, amount);
+            if !passes {
+                Err(self.denied(sheet, now, dimension, amount))
+            } else if windows.count > room {
+                Err(Denied::because(Reason::SessionFull, dimension, amount))
+            } else {
+                Ok(windows)
+            }
+        });
+        if let Err(denied) = &looked {
+            let (dimension, reason) = (dimension.number(), denied.reason);
+            self.tell(session.account, KeyEvent::Refused { dimension, amount, reason });
+        }
+        looked
     }
 
     /// Whether nothing is owed on any window of these dimensions: whether it is worth beginning what is expensive.
@@ -212,6 +289,15 @@ impl<K: Eq + Hash + Clone, S: BuildHasher> Limits<K, S> {
             place = self.meters.after(place);
         }
     }
+}
+
+/// Each dimension once, at its first place, with the sum of its amounts.
+fn summed(costs: &[(Dimension, u64)]) -> impl Iterator<Item = (Dimension, u64)> {
+    costs.iter().enumerate().filter_map(|(place, &(dimension, _))| {
+        let same = || costs.iter().enumerate().filter(move |(_, (other, _))| *other == dimension);
+        let first = same().next().is_some_and(|(first, _)| first == place);
+        first.then(|| (dimension, same().fold(0_u64, |sum, (_, (_, amount))| sum.saturating_add(*amount))))
+    })
 }
 
 /// The windows of one dimension: they follow one another on their sheet.

@@ -95,11 +95,19 @@ proptest! {
     ) {
         let mut table = Dimensions::new();
         let dimensions = ["a", "b"].map(|name| table.add(name, name).unwrap());
-        let rule = |(number, dimension)| Rule {
+        let rule = |number, dimension: usize, seconds| Rule {
             strategy: Counted::Allowance,
-            ..Rule::new(RuleId(number), Target::Default, GroupId(0), dimension, 12, Duration::from_secs(1))
+            ..Rule::new(
+                RuleId(number),
+                Target::Default,
+                GroupId(0),
+                dimensions[dimension],
+                12,
+                Duration::from_secs(seconds),
+            )
         };
-        let rules = RuleSet::new(table, (0..).zip(dimensions).map(rule).collect()).unwrap();
+        // Two windows of one dimension are told once.
+        let rules = RuleSet::new(table, vec![rule(1, 0, 1), rule(2, 0, 2), rule(3, 1, 1)]).unwrap();
         let settings = LimitsSettings::for_rules(accounts, &rules);
         let mut limits: Limits<u64, _, Books> =
             Limits::with_observer(settings, rules, DefaultHasher::new(), Books::default()).unwrap();
@@ -132,7 +140,7 @@ proptest! {
                 let Some(account) = limits.account(&owner) else { continue };
                 let used: Vec<_> =
                     limits.report(now, account, GroupId(0), None).unwrap().map(|window| window.used).collect();
-                let heard = [limits.observer().net(owner, 0), limits.observer().net(owner, 1)];
+                let heard = [0, 0, 1].map(|dimension| limits.observer().net(owner, dimension));
                 prop_assert_eq!(used.iter().map(|&used| i128::from(used)).collect::<Vec<_>>(), heard);
             }
         }

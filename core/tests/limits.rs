@@ -33,6 +33,10 @@ fn requests(id: u64, target: Target<String>, limit: u64) -> Rule<String> {
     Rule::new(RuleId(id), target, GROUP, requests, limit, MINUTE)
 }
 
+fn tokens(id: u64, target: Target<String>, limit: u64) -> Rule<String> {
+    Rule { dimension: table().2, ..requests(id, target, limit) }
+}
+
 fn set(rules: Vec<Rule<String>>) -> Rules {
     RuleSet::new(table().0, rules).unwrap()
 }
@@ -336,6 +340,21 @@ fn a_session_has_room_for_sixteen_records_and_refuses_beyond() {
     assert_eq!(used(&mut limits, at(0), "a"), [(1, 20)], "what was used is charged all the same");
     limits.roll_back(at(0), session, Blame::Nobody);
     assert_eq!(used(&mut limits, at(0), "a"), [(1, 4)], "and has no record to come back by");
+}
+
+#[test]
+fn what_there_is_no_record_for_stays_consumed_on_every_window() {
+    let daily = Rule { window: DAY, ..requests(2, Target::Default, 900) };
+    let (mut limits, requests_, tokens) =
+        limits(vec![requests(1, Target::Default, 600), daily, tokens(3, Target::Default, 600)]);
+    let mut session = limits.begin(at(0), "a", None, GROUP).unwrap();
+    for _ in 0..15 {
+        limits.evaluate(at(0), &mut session, tokens, 1).unwrap();
+    }
+    // One record is left, for two windows.
+    limits.settle(at(0), &mut session, requests_, 5);
+    limits.roll_back(at(0), session, Blame::Nobody);
+    assert_eq!(used(&mut limits, at(0), "a"), [(1, 5), (2, 5), (3, 0)]);
 }
 
 #[test]

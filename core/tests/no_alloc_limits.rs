@@ -1,10 +1,12 @@
-//! Sessions do not allocate once their limits are built: no owner, no change, no refusal does.
+//! Sessions, and requests at the door, do not allocate once their limits are built: no owner, no change, no refusal does.
 #![cfg(all(feature = "std", not(tollgate_loom)))]
 
 use core::time::Duration;
 
 use allocation_counter::measure;
 use tollgate::Timestamp;
+use tollgate::order::{Admission, Request, SharedAdmission};
+use tollgate::permit::{self, Bypass, Cap, InFlight, SharedInFlight};
 use tollgate::rate::rules::{Dimensions, GroupId, Rule, RuleId, RuleSet, Strategy, Target, TierId};
 use tollgate::rate::{Blame, Limits, LimitsSettings};
 
@@ -65,4 +67,51 @@ fn sessions_do_not_allocate_whoever_comes_and_whatever_changes() {
     });
     assert_eq!(counted.count_total, 0);
     assert!(passed > 1_000 && refused > 10, "{passed} {refused}");
+}
+
+const USER: permit::Dimension = permit::Dimension::new(0).unwrap();
+const TEAM: permit::Dimension = permit::Dimension::new(1).unwrap();
+
+#[test]
+fn requests_at_the_door_do_not_allocate_in_either_form() {
+    let mut table = Dimensions::new();
+    let [requests, tokens] = ["requests", "tokens"].map(|name| table.add(name, name).unwrap());
+    let rule = |number, dimension, limit| {
+        Rule::new(RuleId(number), Target::Default, GroupId(0), dimension, limit, Duration::from_secs(60))
+    };
+    let rules = RuleSet::new(table, vec![rule(1, requests, 300), rule(2, tokens, 900)]).unwrap();
+    let settings = LimitsSettings::for_rules(40, &rules);
+    let mut own =
+        Admission::new(Limits::new(settings, rules.clone()).unwrap(), InFlight::<u64>::new(40, 1).unwrap());
+    let shared = SharedAdmission::new(settings, rules, SharedInFlight::<u64>::new(400, 1).unwrap()).unwrap();
+    own.in_flight_mut().set_cap(TEAM, Cap::At(2));
+    shared.in_flight().set_cap(TEAM, Cap::At(2));
+    let (mut admitted, mut refused) = (0, 0);
+    let (mut held, mut passes) = (Vec::with_capacity(8), Vec::with_capacity(8));
+    let counted = measure(|| {
+        for number in 0..OPERATIONS {
+            let now = Timestamp::from_nanos(number * 1_000_000);
+            let (user, team) = (number % 29, number % 3);
+            let (costs, slots) = ([(requests, 1), (tokens, number % 9)], [(USER, &user), (TEAM, &team)]);
+            let bypass = if number % 50 == 0 { Bypass::Whole } else { Bypass::None };
+            let request = Request::of(&user, GroupId(0)).costs(&costs).slots(&slots).bypass(bypass);
+            match own.try_admit(now, &request) {
+                Ok(one) => held.push(one),
+                Err(_) => refused += 1,
+            }
+            match shared.try_admit(now, &request) {
+                Ok(pass) => passes.push(pass),
+                Err(_) => refused += 1,
+            }
+            if held.len() == 8 || number % 5 == 0 {
+                admitted += held.len();
+                held.drain(..).for_each(|one| own.complete(now, one).unwrap());
+            }
+            if passes.len() == 8 || number % 5 == 0 {
+                passes.clear();
+            }
+        }
+    });
+    assert_eq!(counted.count_total, 0);
+    assert!(admitted > 1_000 && refused > 1_000, "{admitted} {refused}");
 }

@@ -276,7 +276,9 @@ impl Limits {
             }
         }
         // Sixteen records a session; what is charged beyond that does not come back.
-        taken.truncate(16 - session.records);
+        if taken.len() > 16 - session.records {
+            taken.clear();
+        }
         session.records += taken.len();
         session.evaluations.push(Evaluation { dimension, amount, taken });
     }

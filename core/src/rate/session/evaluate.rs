@@ -260,7 +260,7 @@ impl<K: Eq + Hash + Clone, S: BuildHasher, O: KeyObserver<K>> Limits<K, S, O> {
         (windows, passes)
     }
 
-    /// Takes an amount from every window of a dimension, and writes it down as far as there is room.
+    /// Takes an amount from every window of a dimension, and writes it down if there is room.
     #[inline]
     pub(super) fn take(
         &mut self,
@@ -271,21 +271,26 @@ impl<K: Eq + Hash + Clone, S: BuildHasher, O: KeyObserver<K>> Limits<K, S, O> {
         amount: u64,
     ) {
         let mut place = windows.first;
+        let room = windows.count <= MOST_RECORDS.saturating_sub(session.records.len());
         for number in 0..windows.count {
             let Some(id) = self.meters.id_at(place) else { return };
             let Some(meter) = self.meters.at_mut(place) else { return };
             let position = meter.machine.take(now, amount);
             let (meter_place, meter_generation) = id.parts();
-            // What a settlement took beyond the room for it does not come back.
-            let _no_room = session.records.push(Record {
+            let first = number == 0;
+            let record = Record {
                 meter_place,
                 dimension,
-                first: number == 0,
+                first,
                 meter_generation,
                 cost: amount,
                 granted_at: now,
                 position,
-            });
+            };
+            // What a settlement took beyond the room for it does not come back, to any of its windows (I2).
+            if room {
+                drop(session.records.push(record));
+            }
             place = self.meters.after(place);
         }
     }

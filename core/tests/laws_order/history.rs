@@ -3,8 +3,8 @@
 //!
 //! Wing and Gong's search: the next operation may be any that was called before every other one that is left returned.
 
+use core::hash::Hash;
 use std::collections::HashSet;
-use std::hash::Hash;
 
 /// One operation as a thread saw it. Calls and returns are numbered by one counter.
 #[derive(Clone, Copy, Debug)]
@@ -64,7 +64,7 @@ mod tests {
         type Answer = u8;
 
         fn apply(&mut self, operation: u8) -> u8 {
-            std::mem::replace(&mut self.0, operation)
+            core::mem::replace(&mut self.0, operation)
         }
     }
 

@@ -98,12 +98,16 @@ fn door() -> SharedAdmission<u64, DefaultHasher, Dawdle> {
 }
 
 type History = Vec<Recorded<Step, bool>>;
+type Held = Vec<(Asks, Pass<u64, DefaultHasher, Dawdle>)>;
 
-/// What one thread does, by its own coin.
-fn play(door: &SharedAdmission<u64, DefaultHasher, Dawdle>, clock: &AtomicU64, mut coin: u64) -> History {
+/// What one thread does, by its own coin, and what is left in flight.
+fn play(
+    door: &SharedAdmission<u64, DefaultHasher, Dawdle>,
+    clock: &AtomicU64,
+    mut coin: u64,
+) -> (History, Held) {
     let requests = door.with_owner(&0, |limits| limits.rules().dimensions().find("request_count")).unwrap();
-    let mut held: Vec<(Asks, Pass<u64, DefaultHasher, Dawdle>)> = vec![];
-    let mut history = History::new();
+    let (mut history, mut held) = (History::new(), Held::new());
     for _ in 0..STEPS {
         coin = coin.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         let flip = |bit: u32| (coin >> bit).is_multiple_of(2);
@@ -139,9 +143,7 @@ fn play(door: &SharedAdmission<u64, DefaultHasher, Dawdle>, clock: &AtomicU64, m
         };
         history.push(Recorded { called, returned: tick(), operation, answer });
     }
-    // Whoever is still in flight stays there: a drop at the end is no part of the history.
-    held.into_iter().for_each(|(_, pass)| std::mem::forget(pass));
-    history
+    (history, held)
 }
 
 #[test]
@@ -150,18 +152,21 @@ fn admissions_completions_and_roll_backs_of_threads_happen_one_at_a_time() {
     let (mut refused, mut overlapped) = (0, 0);
     for round in 0..rounds {
         let (door, clock, start) = (door(), AtomicU64::new(0), Barrier::new(THREADS as usize));
-        let all = Mutex::new(History::new());
+        let all = Mutex::new((History::new(), vec![]));
         std::thread::scope(|scope| {
             for thread in 0..THREADS {
                 let (door, clock, start, all) = (&door, &clock, &start, &all);
                 scope.spawn(move || {
                     start.wait();
-                    let own = play(door, clock, round * THREADS + thread);
-                    all.lock().unwrap().extend(own);
+                    let (history, held) = play(door, clock, round * THREADS + thread);
+                    let mut all = all.lock().unwrap();
+                    all.0.extend(history);
+                    all.1.push(held);
                 });
             }
         });
-        let history = all.into_inner().unwrap();
+        // Whoever is still in flight stays there meanwhile: a drop is no part of the history.
+        let (history, _held) = all.into_inner().unwrap();
         refused += history.iter().filter(|one| !one.answer).count();
         overlapped += history.iter().filter(|one| one.returned > one.called + 1).count();
         assert!(is_linearizable(&Door::default(), &history), "round {round}: {history:#?}");

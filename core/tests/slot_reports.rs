@@ -204,3 +204,28 @@ fn litellm_27955_a_shared_slot_comes_back_once_however_its_request_ends() {
 fn litellm_27955_a_ticket_comes_back_once_however_its_request_ends() {
     however_it_ends::<OneThread>();
 }
+
+/// A key whose copy cannot be made.
+#[derive(Debug, Eq, Hash, PartialEq)]
+struct Key(u32);
+
+impl Clone for Key {
+    fn clone(&self) -> Self {
+        if self.0 == 13 {
+            resume_unwind(Box::new("the key"));
+        }
+        Self(self.0)
+    }
+}
+
+#[test]
+fn litellm_30020_a_key_that_panics_part_way_holds_nothing() {
+    let mut owned: InFlight<Key> = InFlight::new(100, 1).unwrap();
+    let shared: SharedInFlight<Key> = SharedInFlight::new(100, 1).unwrap();
+    let pairs = [(TEAM, &Key(1)), (USER, &Key(13))];
+    let ended = catch_unwind(AssertUnwindSafe(|| shared.try_acquire(&pairs, Bypass::None).map(drop)));
+    assert!(ended.is_err() && shared.is_empty());
+    let ended = catch_unwind(AssertUnwindSafe(|| owned.try_acquire(&pairs, Bypass::None).map(drop)));
+    assert!(ended.is_err() && owned.is_empty(), "{} pairs are held for ever", owned.len());
+    assert!(shared.try_acquire(&pairs[..1], Bypass::None).is_ok());
+}

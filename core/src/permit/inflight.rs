@@ -154,6 +154,23 @@ pub struct InFlightTicket {
     pairs: heapless::Vec<SlotId, { Dimension::COUNT }>,
 }
 
+/// A request on its way: gives back what it took unless it got all, also where a key panics.
+struct Taking<'a, K> {
+    pairs: &'a mut Pairs<K>,
+    taken: &'a mut heapless::Vec<SlotId, { Dimension::COUNT }>,
+    all: bool,
+}
+
+impl<K> Drop for Taking<'_, K> {
+    fn drop(&mut self) {
+        if !self.all {
+            while let Some(id) = self.taken.pop() {
+                drop(self.pairs.give_back(id));
+            }
+        }
+    }
+}
+
 /// What one pair holds; only pairs that hold something have one.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
@@ -234,26 +251,26 @@ impl<K: Hash + Eq, S: BuildHasher> InFlight<K, S> {
         if bypass.skips_in_flight() {
             return Ok(ticket);
         }
+        let mut taking = Taking { pairs: &mut self.pairs, taken: &mut ticket.pairs, all: false };
         for &(dimension, key) in pairs {
             let hash = hash_pair(&self.hasher, dimension, key);
-            let taken = if ticket.pairs.is_full() {
-                Err(self.pairs.refusal(dimension, Reason::ExceedsCapacity, Cap::Unlimited, 0))
+            let taken = if taking.taken.is_full() {
+                Err(taking.pairs.refusal(dimension, Reason::ExceedsCapacity, Cap::Unlimited, 0))
             } else {
-                self.pairs.take(hash, dimension, key)
+                taking.pairs.take(hash, dimension, key)
             };
             match taken {
                 // It was asked whether it is full.
-                Ok(id) => drop(ticket.pairs.push(id)),
+                Ok(id) => drop(taking.taken.push(id)),
                 Err(mut refused) => {
-                    let own = ticket.pairs.iter().filter(|&&id| self.pairs.is(id, dimension, key)).count();
+                    let own = taking.taken.iter().filter(|&&id| taking.pairs.is(id, dimension, key)).count();
                     refused.held = refused.held.saturating_sub(num::index_u32(own));
-                    while let Some(id) = ticket.pairs.pop() {
-                        drop(self.pairs.give_back(id));
-                    }
                     return Err(refused);
                 }
             }
         }
+        taking.all = true;
+        drop(taking);
         Ok(ticket)
     }
 

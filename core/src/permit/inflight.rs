@@ -43,7 +43,7 @@ pub use shared::{SharedInFlight, Slot};
 use self::pairs::Pairs;
 use crate::DefaultHasher;
 use crate::error::{ConfigError, Reason, Refused, Stale};
-use crate::index::hash_of;
+use crate::index::{hash_of, number_of};
 use crate::num;
 use crate::slots::SlotId;
 
@@ -225,12 +225,12 @@ impl<K: Hash + Eq> InFlight<K> {
 
 impl<K: Hash + Eq, S: BuildHasher> InFlight<K, S> {
     /// Nothing in flight and no caps, for at most `capacity` pairs that hold something and `overrides` caps of single
-    /// pairs.
+    /// pairs. Unless the hasher is keyed anew for each table, as the default is, tickets of another may be taken for its own.
     ///
     /// # Errors
     /// Either of them 0, above 16 777 216, or more than the allocator can reserve.
     pub fn with_hasher(capacity: u32, overrides: u32, hasher: S) -> Result<Self, ConfigError> {
-        Ok(Self { pairs: Pairs::new(capacity, overrides)?, hasher })
+        Ok(Self { pairs: Pairs::new(capacity, overrides, number_of(&hasher))?, hasher })
     }
 
     /// Takes one of each pair, or nothing. With a bypass that skips in-flight caps nothing is taken nor counted.

@@ -107,7 +107,7 @@ impl Record {
     }
 }
 
-/// One request; see the [module](self). End it with [`commit`](super::Limits::commit) or [`roll_back`](super::Limits::roll_back):
+/// One request; see the [module](self). Limits refuse or ignore what other limits began. End it with [`commit`](super::Limits::commit) or [`roll_back`](super::Limits::roll_back):
 /// dropped, it keeps what it took, and its account is never forgotten.
 #[derive(Debug)]
 #[must_use = "commit it or roll it back"]

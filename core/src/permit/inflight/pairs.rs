@@ -163,7 +163,8 @@ impl<K: Eq> Pairs<K> {
 }
 
 impl<K> Pairs<K> {
-    pub(super) fn new(capacity: u32, most_overrides: u32) -> Result<Self, ConfigError> {
+    /// Its ids are counted from `number`.
+    pub(super) fn new(capacity: u32, most_overrides: u32, number: u64) -> Result<Self, ConfigError> {
         let mut overrides = Vec::new();
         let mut rules = Rules::new();
         let reserved = overrides.try_reserve_exact(num::index(most_overrides)).is_ok();
@@ -171,7 +172,7 @@ impl<K> Pairs<K> {
         rules.verdict()?;
         Ok(Self {
             index: Index::new(capacity)?,
-            held: Slots::new(capacity)?,
+            held: Slots::new(capacity)?.counting_from(number),
             caps: [Cap::Unlimited; Dimension::COUNT],
             overrides,
             override_index: Index::new(most_overrides.max(1))?,

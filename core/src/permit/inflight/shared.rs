@@ -99,7 +99,8 @@ impl<K: Hash + Eq, S: BuildHasher> SharedInFlight<K, S> {
         );
         rules.verdict()?;
         let (capacity, overrides) = (capacity.div_ceil(shards.max(1)), overrides.div_ceil(shards.max(1)));
-        let shard = |_| Ok(Shard(Mutex::new(Pairs::new(capacity, overrides)?)));
+        // Ids are counted from 0 in all: a slot knows its table.
+        let shard = |_| Ok(Shard(Mutex::new(Pairs::new(capacity, overrides, 0)?)));
         let shards: Result<Vec<_>, _> = (0..shards).map(shard).collect();
         Ok(Self { inner: Arc::new(Inner { shards: shards?.into_boxed_slice(), hasher }) })
     }

@@ -60,6 +60,11 @@ pub(crate) fn hash_of<S: BuildHasher, Q: Hash + ?Sized>(hasher: &S, key: &Q) -> 
     num::product_high(hash, GOLDEN) ^ hash.wrapping_mul(GOLDEN)
 }
 
+/// What ids of a table are counted from: with a hasher that is keyed anew for each table, another table's are elsewhere.
+pub(crate) fn number_of<S: BuildHasher>(hasher: &S) -> u64 {
+    hash_of(hasher, "ids")
+}
+
 /// A hash index of places; see the [module](self). The caller tells keys apart: it is asked whether the entry at a
 /// place is the one it means, or for its hash.
 #[derive(Clone)]

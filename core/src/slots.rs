@@ -6,7 +6,8 @@
 //! capacity once, when the machine is built. A full table hands the value back.
 //!
 //! An id carries the number of the insertion that made it. That count is 64 bits wide and never reused: an id can
-//! only become stale, never name someone else.
+//! only become stale, never name someone else. That is so within one table; another one may know the same ids, unless
+//! its owner had it count from another number.
 //!
 //! Invariants: **I1** an entry is occupied iff its generation is non-zero; **I2** every entry that was ever used is
 //! either occupied or on the free list, exactly once; **I3** `len` counts the occupied ones.
@@ -206,6 +207,12 @@ impl<T, S: Storage> Slots<T, S> {
     pub fn new(capacity: u32) -> Result<Self, ConfigError> {
         let entries = S::buffer(capacity)?;
         Ok(Self { entries, capacity, len: 0, free: NIL, insertions: 0 })
+    }
+
+    /// The same, counting insertions from half of `number`, so that it knows no id of a table that counts from elsewhere.
+    #[cfg(feature = "alloc")]
+    pub(crate) fn counting_from(self, number: u64) -> Self {
+        Self { insertions: number >> 1, ..self }
     }
 
     /// Puts a value in, O(1).

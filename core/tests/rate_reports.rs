@@ -1,7 +1,7 @@
 //! Bug reports of other projects, replayed on what limits rates here; each test is named for its first report.
 //!
-//! Reports about shared stores (effect-smol#2328, redisson#4462, shenyu#6645) have nothing here that they could happen
-//! to.
+//! Those about shared stores (effect-smol#2328, redisson#4462, shenyu#6645) are in `store_reports`, those about places in
+//! flight (litellm#27955) in `slot_reports`.
 #![cfg(all(feature = "std", not(tollgate_loom)))]
 
 use core::time::Duration;

@@ -12,6 +12,7 @@
 //! | `[gate]` | `limit` and every setting of [`tollgate::gate::Settings`] but cost classes |
 //! | `[server]` | `unit` (time of a cost unit), `slow` spans, changes of the `limit` |
 //! | `[limiter]` | a token bucket that every start has to pass |
+//! | `[[rule]]` | a bucket of each tenant's own that its jobs have to pass before the gate, by `request_count` or `cost` |
 //! | `[[tenant]]` | `name`, `count`, `weight`, loads: `closed`, `open`, `burst` |
 //! | `[trace]` | a recorded trace instead of tenants |
 //! | `[[window]]` | a part of the run that ranges can name |
@@ -29,6 +30,7 @@ mod ranges;
 mod resolve;
 pub(crate) mod value;
 
+use core::time::Duration;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -41,7 +43,7 @@ use crate::plan_file;
 use crate::trace::Trace;
 
 pub use self::error::PlanError;
-pub(crate) use self::file::{Abandoned, Ends, WhenRefused};
+pub(crate) use self::file::{Abandoned, Counted, Ends, WhenRefused};
 pub(crate) use self::ranges::Number;
 pub use self::ranges::{Allowed, Range, Whom};
 use self::value::Draw;
@@ -170,6 +172,15 @@ pub(crate) struct Slow {
     pub(crate) factor: f64,
 }
 
+/// What each tenant may use in jobs that come to the gate; see [`file::RuleFile`].
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct DoorRule {
+    pub(crate) counted: Counted,
+    pub(crate) limit: u64,
+    pub(crate) window: Duration,
+    pub(crate) burst: Option<u64>,
+}
+
 /// What a job costs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum CostLaw {
@@ -261,6 +272,7 @@ pub struct Plan {
     /// Instants and the limit from then on.
     pub(crate) limits: Vec<(u64, u64)>,
     pub(crate) limiter: Option<Quota>,
+    pub(crate) rules: Vec<DoorRule>,
     pub(crate) loads: Vec<LoadPlan>,
 }
 

@@ -3,7 +3,7 @@
 //! A job is submitted and either waits, starts, or is refused. A job that starts takes its exec time, times the factor
 //! of the slow span it starts in; then it replies, and after its pad time, if any, it gives its place back. With a
 //! limiter each start is an attempt: the bucket is asked, and what it refuses goes back with the instant at which the
-//! bucket says to try again. A thread makes its next call its think time after the reply.
+//! bucket says to try again. With rules each job passes the door before it is submitted, or is refused there. A thread makes its next call its think time after the reply.
 //!
 //! After every event the gate is polled until it has nothing to say, so between events nothing is left undone. When
 //! nothing will happen but by time, the next event is the gate's own timeout.
@@ -15,6 +15,7 @@
 //! ledger keeps.
 
 mod agenda;
+pub(crate) mod door;
 mod end;
 pub(crate) mod ledger;
 pub(crate) mod machine;
@@ -23,12 +24,14 @@ mod start;
 mod threads;
 mod watch;
 
+use core::error::Error;
+
 use rand_chacha::ChaCha8Rng;
-use tollgate::ConfigError;
 use tollgate::gate::JobId;
 use tollgate::rate::TokenBucket;
 
 use self::agenda::{Agenda, Event};
+use self::door::Door;
 use self::ledger::{Ledger, POINTS};
 use self::machine::{Decision, Machine, OffTheBooks};
 use self::source::{Arrival, Source};
@@ -66,12 +69,12 @@ struct Flight {
 /// Plays `plan` and tells `watch` of every step; `progress` hears the simulated time now and then.
 ///
 /// # Errors
-/// The gate's, if it refuses the settings.
+/// The core's, if it refuses the settings or the rules.
 pub(crate) fn play<W: Watch>(
     plan: &Plan,
     watch: W,
     mut progress: impl FnMut(u64),
-) -> Result<Played<W>, ConfigError> {
+) -> Result<Played<W>, Box<dyn Error + Send + Sync>> {
     let mut player = Player::new(plan, watch)?;
     let mut events = 0_u64;
     let mut now_ns = 0;
@@ -120,12 +123,13 @@ struct Player<'a, W> {
     chances: Vec<ChaCha8Rng>,
     /// By [`JobId::index`].
     flights: Vec<Option<Flight>>,
+    door: Option<Door>,
     bucket: Option<TokenBucket>,
     serial: u32,
 }
 
 impl<'a, W: Watch> Player<'a, W> {
-    fn new(plan: &'a Plan, watch: W) -> Result<Self, ConfigError> {
+    fn new(plan: &'a Plan, watch: W) -> Result<Self, Box<dyn Error + Send + Sync>> {
         let bucket = plan.limiter.map(TokenBucket::new).transpose()?;
         let loads = || (0_u32..).zip(&plan.loads);
         let sources = loads().filter_map(|(number, load)| Source::new(number, load, plan.seed));
@@ -139,6 +143,7 @@ impl<'a, W: Watch> Player<'a, W> {
             threads: Threads::new(&plan.loads),
             chances: loads().map(|(number, _)| stream(plan.seed, Chance::LoadJobs(number))).collect(),
             flights: Vec::new(),
+            door: Door::new(&plan.rules, plan.tenants.len())?,
             bucket,
             serial: 0,
         };

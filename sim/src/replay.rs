@@ -66,6 +66,7 @@ pub fn plan(trace: Trace, jobs: u64) -> Plan {
         slow: Vec::new(),
         limits: Vec::new(),
         limiter: None,
+        rules: Vec::new(),
         loads: vec![LoadPlan {
             tenant: 0,
             job: JobLaw {

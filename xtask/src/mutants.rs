@@ -157,12 +157,11 @@ impl Copy {
         if output.status.success() {
             return Ok(Fate::Survived);
         }
-        let text = String::from_utf8_lossy(&output.stdout);
-        match first_failure(&text) {
+        let (text, complaints) =
+            (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        match first_failure(&text).or_else(|| aborted(&complaints)) {
             Some(model) => Ok(Fate::Killed(model.to_owned())),
-            None => {
-                bail!("cargo test failed, but no model did:\n{}", String::from_utf8_lossy(&output.stderr))
-            }
+            None => bail!("cargo test failed, but no model did:\n{complaints}"),
         }
     }
 }
@@ -170,6 +169,13 @@ impl Copy {
 /// The first test that cargo test's output says failed.
 fn first_failure(text: &str) -> Option<&str> {
     text.lines().find_map(|line| line.strip_prefix("test ")?.strip_suffix(" ... FAILED"))
+}
+
+/// The test that panicked while it was cleaning up after a panic: that ends the program before it says who failed.
+fn aborted(complaints: &str) -> Option<&str> {
+    let mut panicked = complaints.lines().filter_map(|line| line.strip_prefix("thread '")?.split_once("' "));
+    let (model, _) = panicked.find(|(_, what)| what.contains("panicked at"))?;
+    complaints.contains("thread caused non-unwinding panic. aborting.").then_some(model)
 }
 
 /// Copies a tree, leaving out what is built, hidden or linked.
@@ -225,5 +231,15 @@ mod tests {
         let text = "running 2 tests\ntest handover ... ok\ntest the_guarded_data_is_seen ... FAILED\n";
         assert_eq!(first_failure(text), Some("the_guarded_data_is_seen"));
         assert_eq!(first_failure("test result: ok. 2 passed"), None);
+    }
+
+    #[test]
+    fn a_model_that_ended_the_program_is_named_and_a_compiler_that_panicked_is_not() {
+        let panicked =
+            "Running x\n\nthread 'handover' (13) panicked at core/panicking.rs:1:2:\nin a destructor\n";
+        let text = format!("{panicked}thread caused non-unwinding panic. aborting.\n");
+        assert_eq!(aborted(&text), Some("handover"));
+        assert_eq!(aborted(panicked), None);
+        assert_eq!(aborted("error: aborting due to 1 previous error"), None);
     }
 }

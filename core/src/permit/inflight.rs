@@ -45,7 +45,7 @@ pub use terms::{Bypass, Cap, Dimension};
 use self::pairs::{Pairs, refusal};
 use crate::DefaultHasher;
 use crate::error::{ConfigError, Reason, Refused, Stale};
-use crate::index::hash_of;
+use crate::index::{hash_of, number_of};
 use crate::num;
 use crate::observe::{KeyObserver, NoObserver};
 use crate::slots::SlotId;
@@ -90,6 +90,23 @@ impl From<InFlightRefused> for Refused {
 #[must_use = "what it holds stays held until it is released"]
 pub struct InFlightTicket {
     pairs: heapless::Vec<SlotId, { Dimension::COUNT }>,
+}
+
+/// A request on its way: gives back what it took unless it got all, also where a key panics.
+struct Taking<'a, K, O> {
+    pairs: &'a mut Pairs<K, O>,
+    taken: &'a mut heapless::Vec<SlotId, { Dimension::COUNT }>,
+    all: bool,
+}
+
+impl<K, O> Drop for Taking<'_, K, O> {
+    fn drop(&mut self) {
+        if !self.all {
+            while let Some(id) = self.taken.pop() {
+                drop(self.pairs.undo(id));
+            }
+        }
+    }
 }
 
 /// What one pair holds; only pairs that hold something have one.
@@ -173,7 +190,7 @@ impl<K: Hash + Eq> InFlight<K> {
 
 impl<K: Hash + Eq, S: BuildHasher> InFlight<K, S> {
     /// Nothing in flight and no caps, for at most `capacity` pairs that hold something and `overrides` caps of single
-    /// pairs.
+    /// pairs. Unless the hasher is keyed anew for each table, as the default is, tickets of another may be taken for its own.
     ///
     /// # Errors
     /// Either of them 0, above 16 777 216, or more than the allocator can reserve.
@@ -189,7 +206,7 @@ impl<K: Hash + Eq, S: BuildHasher, O: KeyObserver<K>> InFlight<K, S, O> {
     /// # Errors
     /// As [`with_hasher`](InFlight::with_hasher).
     pub fn with_observer(capacity: u32, overrides: u32, hasher: S, observer: O) -> Result<Self, ConfigError> {
-        Ok(Self { pairs: Pairs::new(capacity, overrides, observer)?, hasher })
+        Ok(Self { pairs: Pairs::new(capacity, overrides, number_of(&hasher), observer)?, hasher })
     }
 
     /// Takes one of each pair, or nothing. With a bypass that skips in-flight caps nothing is taken nor counted.
@@ -210,26 +227,26 @@ impl<K: Hash + Eq, S: BuildHasher, O: KeyObserver<K>> InFlight<K, S, O> {
         if bypass.skips_in_flight() {
             return Ok(ticket);
         }
+        let mut taking = Taking { pairs: &mut self.pairs, taken: &mut ticket.pairs, all: false };
         for &(dimension, key) in pairs {
             let hash = hash_pair(&self.hasher, dimension, key);
-            let taken = if ticket.pairs.is_full() {
+            let taken = if taking.taken.is_full() {
                 Err(refusal(dimension, Reason::ExceedsCapacity, Cap::Unlimited, 0, None))
             } else {
-                self.pairs.take(hash, dimension, key)
+                taking.pairs.take(hash, dimension, key)
             };
             match taken {
                 // It was asked whether it is full.
-                Ok(id) => drop(ticket.pairs.push(id)),
+                Ok(id) => drop(taking.taken.push(id)),
                 Err(mut refused) => {
-                    let own = ticket.pairs.iter().filter(|&&id| self.pairs.is(id, dimension, key)).count();
+                    let own = taking.taken.iter().filter(|&&id| taking.pairs.is(id, dimension, key)).count();
                     refused.held = refused.held.saturating_sub(num::index_u32(own));
-                    while let Some(id) = ticket.pairs.pop() {
-                        drop(self.pairs.undo(id));
-                    }
                     return Err(refused);
                 }
             }
         }
+        taking.all = true;
+        drop(taking);
         ticket.pairs.iter().for_each(|&id| self.pairs.granted(id));
         Ok(ticket)
     }

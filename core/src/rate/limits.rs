@@ -53,7 +53,7 @@ pub use settings::LimitsSettings;
 
 use crate::error::{ConfigError, Stale};
 use crate::hasher::DefaultHasher;
-use crate::index::Index;
+use crate::index::{Index, number_of};
 use crate::observe::{KeyEvent, KeyObserver, NoObserver};
 use crate::rate::keyed::WhenFull;
 use crate::rate::rules::{Dimension, GroupId, RuleSet};
@@ -94,7 +94,8 @@ impl<K: Eq + Hash + Clone> Limits<K> {
 }
 
 impl<K: Eq + Hash + Clone, S: BuildHasher> Limits<K, S> {
-    /// The same with a hasher of your own; where owners choose their keys, one that resists chosen keys.
+    /// The same with a hasher of your own; where owners choose their keys, one that resists chosen keys. Unless it is keyed
+    /// anew for each table, as the default is, sessions of other limits may be taken for sessions of these.
     ///
     /// # Errors
     /// As `new`.
@@ -120,6 +121,7 @@ impl<K: Eq + Hash + Clone, S: BuildHasher, O: KeyObserver<K>> Limits<K, S, O> {
     ) -> Result<Self, ConfigError> {
         let shares = settings.when_full == WhenFull::Overflow;
         let accounts = settings.accounts.saturating_add(u32::from(shares));
+        let number = number_of(&hasher);
         let mut limits = Self {
             rules,
             version: 1,
@@ -128,9 +130,9 @@ impl<K: Eq + Hash + Clone, S: BuildHasher, O: KeyObserver<K>> Limits<K, S, O> {
             settings,
             index: Index::new(settings.accounts)?,
             hasher,
-            accounts: Slots::new(accounts)?,
-            sheets: Slots::new(settings.sheets)?,
-            meters: Slots::new(settings.meters)?,
+            accounts: Slots::new(accounts)?.counting_from(number),
+            sheets: Slots::new(settings.sheets)?.counting_from(number),
+            meters: Slots::new(settings.meters)?.counting_from(number),
             hand: 0,
             shared: None,
             counts: LimitsSnapshot::default(),

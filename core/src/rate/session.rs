@@ -107,8 +107,9 @@ impl Record {
     }
 }
 
-/// One request; see the [module](self). End it with [`commit`](super::Limits::commit) or [`roll_back`](super::Limits::roll_back):
-/// dropped, it keeps what it took, and its account is never forgotten.
+/// One request; see the [module](self). End it with [`commit`](super::Limits::commit) or
+/// [`roll_back`](super::Limits::roll_back): dropped, it keeps what it took, and its account is never forgotten. Other limits
+/// than those that began it refuse or ignore it.
 #[derive(Debug)]
 #[must_use = "commit it or roll it back"]
 pub struct Session {

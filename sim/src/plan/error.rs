@@ -1,8 +1,7 @@
 //! Why a plan of the gate cannot be run.
 
+use core::error::Error;
 use std::path::Path;
-
-use tollgate::ConfigError;
 
 use crate::plan_file::PlanFileError;
 
@@ -13,13 +12,13 @@ pub enum PlanError {
     /// A file.
     #[error(transparent)]
     File(#[from] PlanFileError),
-    /// The core refused settings that were found good when the plan was read.
+    /// The core refused settings or rules that were found good when the plan was read.
     #[error("{file}: {source}")]
     Settings {
         /// The plan.
         file: String,
         /// Every rule that is broken.
-        source: Box<ConfigError>,
+        source: Box<dyn Error + Send + Sync>,
     },
     /// A snapshot is to be accepted without a word why.
     #[error(
@@ -32,7 +31,7 @@ pub enum PlanError {
 }
 
 impl PlanError {
-    pub(crate) fn settings(plan: &Path, error: ConfigError) -> Self {
-        Self::Settings { file: plan.display().to_string(), source: Box::new(error) }
+    pub(crate) fn settings(plan: &Path, source: Box<dyn Error + Send + Sync>) -> Self {
+        Self::Settings { file: plan.display().to_string(), source }
     }
 }

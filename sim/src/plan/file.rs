@@ -24,6 +24,8 @@ pub(super) struct PlanFile {
     pub(super) server: ServerFile,
     pub(super) limiter: Option<Spanned<LimiterFile>>,
     #[serde(default)]
+    pub(super) rule: Vec<Spanned<RuleFile>>,
+    #[serde(default)]
     pub(super) tenant: Vec<Spanned<TenantFile>>,
     pub(super) trace: Option<Spanned<TraceFile>>,
     #[serde(default)]
@@ -150,6 +152,37 @@ pub(super) struct LimiterFile {
     pub(super) tokens: u64,
     pub(super) per: Span,
     pub(super) burst: u64,
+}
+
+/// What each tenant may use, asked before the gate: a bucket. All of a plan's rules have to pass.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RuleFile {
+    pub(super) dimension: Counted,
+    pub(super) limit: u64,
+    pub(super) window: Span,
+    /// At once; the limit if left out.
+    pub(super) burst: Option<u64>,
+}
+
+/// What a rule counts of a job.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Counted {
+    /// That it is one.
+    RequestCount,
+    /// Its cost.
+    Cost,
+}
+
+impl Counted {
+    /// As a plan calls it, and the reason under which its refusals are counted.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::RequestCount => "request_count",
+            Self::Cost => "cost",
+        }
+    }
 }
 
 #[derive(Debug, Deserialize)]

@@ -9,15 +9,16 @@ use tollgate::rate::{Quota, TokenBucket};
 use toml::Spanned;
 
 use super::file::{
-    ArrivalsFile, EntryFile, GateFile, JobFile, LimiterFile, OpenFile, PlanFile, ServerFile, TenantFile,
-    TraceFile,
+    ArrivalsFile, EntryFile, GateFile, JobFile, LimiterFile, OpenFile, PlanFile, RuleFile, ServerFile,
+    TenantFile, TraceFile,
 };
 use super::ranges::{self, Known};
 use super::value::{Draw, Span};
-use super::{Closed, Coming, CostLaw, Entry, JobLaw, LoadPlan, Plan, Slow, Tenant, Window, gate};
+use super::{Closed, Coming, CostLaw, DoorRule, Entry, JobLaw, LoadPlan, Plan, Slow, Tenant, Window, gate};
 use crate::arrivals::Law;
 use crate::num;
 use crate::plan_file::{PlanFileError, Text};
+use crate::play::door::Door;
 use crate::play::machine::Machine;
 use crate::trace::{Options, Trace};
 
@@ -65,6 +66,7 @@ pub(super) fn plan(path: &Path, content: &str) -> Result<Plan, PlanFileError> {
         slow: slow(text, &file.server)?,
         limits: file.server.limit.iter().map(|change| (change.at.0, change.to.0)).collect(),
         limiter: limiter(text, file.limiter.as_ref())?,
+        rules: rules(text, &file.rule)?,
         about: file.about,
         source: file.source,
         reason: file.reason,
@@ -218,8 +220,12 @@ impl Parts<'_> {
             let reason = format!("the trace has {} tenants, allowed is up to {MOST_TENANTS}", trace.tenants);
             return Err(self.text.at(place, reason));
         }
-        let names = trace.tenant_names.iter().map(|name| Tenant { name: format!("t{name}"), weight: 1 });
-        self.tenants.extend(names);
+        let name = |name: &String| match name.starts_with(|first: char| first.is_ascii_digit()) {
+            true => format!("t{name}"),
+            false => name.clone(),
+        };
+        self.tenants
+            .extend(trace.tenant_names.iter().map(|recorded| Tenant { name: name(recorded), weight: 1 }));
         if self.tenants.is_empty() {
             self.tenants.push(Tenant { name: "all".to_owned(), weight: 1 });
         }
@@ -281,5 +287,18 @@ fn limiter(text: Text<'_>, file: Option<&Spanned<LimiterFile>>) -> Result<Option
     match TokenBucket::new(quota) {
         Ok(_) => Ok(Some(quota)),
         Err(error) => Err(text.at(Some(file.span()), error.to_string())),
+    }
+}
+
+/// The rules of the door, once the core has taken them.
+fn rules(text: Text<'_>, files: &[Spanned<RuleFile>]) -> Result<Vec<DoorRule>, PlanFileError> {
+    let rule = |file: &Spanned<RuleFile>| {
+        let RuleFile { dimension: counted, limit, window, burst } = *file.get_ref();
+        DoorRule { counted, limit, window: Duration::from_nanos(window.0), burst }
+    };
+    let rules: Vec<DoorRule> = files.iter().map(rule).collect();
+    match Door::new(&rules, 1) {
+        Ok(_) => Ok(rules),
+        Err(error) => Err(text.at(files.first().map(Spanned::span), error.to_string())),
     }
 }

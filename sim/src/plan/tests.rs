@@ -105,6 +105,18 @@ fn every_mistake_is_refused_with_its_place_and_what_is_allowed() {
             "p.toml:26:6:",
             "allowed is by for what = \"refused\"",
         ),
+        (
+            "[[window]]",
+            "[[rule]]\ndimension = \"size\"\nlimit = 1\nwindow = \"1s\"\n[[window]]",
+            "p.toml:20:13:",
+            "expected `request_count` or `cost`",
+        ),
+        (
+            "[[window]]",
+            "[[rule]]\ndimension = \"cost\"\nlimit = 0\nwindow = \"1s\"\n[[window]]",
+            "p.toml:19:1:",
+            "rule 1: limit is 0, allowed is 1 or more",
+        ),
         ("name = \"x\"", "name = \"x\"\nweight = 0", "p.toml:12:1:", "weight is 0, allowed is 1 or more"),
     ] {
         assert!(GOOD.contains(find), "{find}");

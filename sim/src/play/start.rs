@@ -22,10 +22,7 @@ impl<W: Watch> Player<'_, W> {
     pub(super) fn submit(&mut self, now_ns: u64, tenant: u32, load: u32, thread: Option<u32>, work: &Work) {
         self.ledger.submitted(tenant, work.cost);
         self.watch.submitted(tenant);
-        let outcome = match self.plan.entry {
-            Entry::Queue => self.machine.submit(now_ns, tenant, work),
-            Entry::StartOrRefuse => self.machine.try_start(now_ns, tenant, work),
-        };
+        let outcome = self.at_the_door(now_ns, tenant, work);
         let (id, starts) = match outcome {
             Submitted::Queued { job, displaced } => {
                 if let Some(displaced) = displaced {
@@ -78,6 +75,26 @@ impl<W: Watch> Player<'_, W> {
         if starts {
             self.start(now_ns, id);
         }
+    }
+
+    /// The door, if there is one, then the gate.
+    #[inline]
+    fn at_the_door(&mut self, now_ns: u64, tenant: u32, work: &Work) -> Submitted {
+        let session = match &mut self.door {
+            None => None,
+            Some(door) => match door.enter(now_ns, tenant, work.cost) {
+                Ok(session) => Some(session),
+                Err(reason) => return Submitted::Refused(reason),
+            },
+        };
+        let outcome = match self.plan.entry {
+            Entry::Queue => self.machine.submit(now_ns, tenant, work),
+            Entry::StartOrRefuse => self.machine.try_start(now_ns, tenant, work),
+        };
+        if let (Some(door), Some(session)) = (&mut self.door, session) {
+            door.answered(now_ns, session, !matches!(outcome, Submitted::Refused(_)));
+        }
+        outcome
     }
 
     /// The gate starts a job; with a limiter that is an attempt.

@@ -124,6 +124,53 @@ fn attempts_that_the_bucket_refuses_go_back_and_each_token_is_used() {
 }
 
 #[test]
+fn rules_refuse_at_the_door_each_tenant_for_itself_by_what_they_count() {
+    let jobs = |tenant: &str, jobs: u32, cost: u32| {
+        format!(
+            "[[tenant]]\nname = \"{tenant}\"\n[[tenant.burst]]\nat = \"0s\"\njobs = {jobs}\n\
+             job = {{ exec = \"1s\", cost = {cost} }}\n"
+        )
+    };
+    let rule = |dimension: &str, limit: u32| {
+        format!("[[rule]]\ndimension = \"{dimension}\"\nlimit = {limit}\nwindow = \"1h\"\n")
+    };
+    let tenants = jobs("t", 9, 1) + &jobs("u", 3, 100) + &jobs("v", 1, 601);
+    let tenant = |name: &str| format!("tenant = \"{name}\"");
+    let [t, u, v] = ["t", "u", "v"].map(tenant);
+    let started = [(Figure::Started, &*t), (Figure::Started, &u), (Figure::Started, &v)];
+    let gate = "[gate]\nlimit = 20\n";
+    let by_count = format!("{gate}{}{tenants}", rule("request_count", 6));
+    assert_eq!(found(&by_count, &started), [6.0, 3.0, 1.0]);
+    let by_cost = format!("{gate}{}{tenants}", rule("cost", 200));
+    assert_eq!(found(&by_cost, &started), [9.0, 2.0, 0.0]);
+    let reasons = [
+        (Figure::Refused, "by = \"request_count\""),
+        (Figure::Refused, "by = \"cost\""),
+        (Figure::Refused, "by = \"exceeds_capacity\""),
+    ];
+    let both = format!("{gate}{}{}{tenants}", rule("request_count", 6), rule("cost", 200));
+    assert_eq!(found(&both, &reasons), [3.0, 1.0, 1.0]);
+}
+
+#[test]
+fn what_the_cost_or_the_gate_refuses_has_used_no_request() {
+    let head = "[[rule]]\ndimension = \"request_count\"\nlimit = 2\nwindow = \"1h\"\n\
+        [[rule]]\ndimension = \"cost\"\nlimit = 10\nwindow = \"1h\"\n[[tenant]]\nname = \"t\"\n";
+    let burst = |at: u32, jobs: u32, cost: u32| {
+        format!(
+            "[[tenant.burst]]\nat = \"{at}s\"\njobs = {jobs}\njob = {{ exec = \"500ms\", cost = {cost} }}\n"
+        )
+    };
+    let gate = "[gate]\nlimit = 1\nentry = \"start_or_refuse\"\n";
+    // Refused for its cost, thrice; then two go.
+    let by_cost = format!("{gate}{head}{}{}{}", burst(0, 3, 11), burst(1, 1, 1), burst(2, 1, 1));
+    assert_eq!(found(&by_cost, &[(Figure::Started, T), (Figure::Refused, T)]), [2.0, 3.0]);
+    // One goes, four are refused by the gate, which is full; then another goes.
+    let by_gate = format!("{gate}{head}{}{}", burst(0, 5, 1), burst(1, 1, 1));
+    assert_eq!(found(&by_gate, &[(Figure::Started, T), (Figure::Refused, T)]), [2.0, 4.0]);
+}
+
+#[test]
 fn the_same_plan_gives_the_same_findings_and_another_seed_others() {
     let text = |seed: u32| {
         format!(

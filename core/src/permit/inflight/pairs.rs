@@ -214,7 +214,13 @@ impl<K, O: KeyObserver<K>> Pairs<K, O> {
 }
 
 impl<K, O> Pairs<K, O> {
-    pub(super) fn new(capacity: u32, most_overrides: u32, observer: O) -> Result<Self, ConfigError> {
+    /// Its ids are counted from `number`.
+    pub(super) fn new(
+        capacity: u32,
+        most_overrides: u32,
+        number: u64,
+        observer: O,
+    ) -> Result<Self, ConfigError> {
         let mut overrides = Vec::new();
         let mut rules = Rules::new();
         let reserved = overrides.try_reserve_exact(num::index(most_overrides)).is_ok();
@@ -222,7 +228,7 @@ impl<K, O> Pairs<K, O> {
         rules.verdict()?;
         Ok(Self {
             index: Index::new(capacity)?,
-            held: Slots::new(capacity)?,
+            held: Slots::new(capacity)?.counting_from(number),
             caps: [Cap::Unlimited; Dimension::COUNT],
             overrides,
             override_index: Index::new(most_overrides.max(1))?,

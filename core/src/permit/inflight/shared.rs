@@ -120,7 +120,8 @@ impl<K: Hash + Eq, S: BuildHasher, O: KeyObserver<K>> SharedInFlight<K, S, O> {
         );
         rules.verdict()?;
         let (capacity, overrides) = (capacity.div_ceil(shards.max(1)), overrides.div_ceil(shards.max(1)));
-        let mut shard = |number| Ok(Shard(Mutex::new(Pairs::new(capacity, overrides, observer(number))?)));
+        // Ids are counted from 0 in all: a slot knows its table.
+        let mut shard = |number| Ok(Shard(Mutex::new(Pairs::new(capacity, overrides, 0, observer(number))?)));
         let shards: Result<Vec<_>, _> = (0..shards).map(&mut shard).collect();
         Ok(Self { inner: Arc::new(Inner { shards: shards?.into_boxed_slice(), hasher }) })
     }
@@ -139,7 +140,7 @@ impl<K: Hash + Eq, S: BuildHasher, O: KeyObserver<K>> SharedInFlight<K, S, O> {
         K: Borrow<Q>,
         Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
     {
-        let mut slot = Slot { inner: Arc::clone(&self.inner), parts: Parts::new() };
+        let mut slot = Slot { inner: Arc::clone(&self.inner), parts: Parts::new(), whole: false };
         if bypass.skips_in_flight() {
             return Ok(slot);
         }
@@ -167,6 +168,7 @@ impl<K: Hash + Eq, S: BuildHasher, O: KeyObserver<K>> SharedInFlight<K, S, O> {
                 }
             }
         }
+        slot.whole = true;
         if O::LISTENS {
             for part in &slot.parts {
                 table_of(&mut locked, part.shard).into_iter().for_each(|table| table.granted(part.id));
@@ -302,6 +304,8 @@ fn undo<K, O>(parts: &mut Parts, locked: &mut Locked<'_, K, O>) -> Gone<K> {
 pub struct Slot<K, S = DefaultHasher, O: KeyObserver<K> = NoObserver> {
     inner: Arc<Inner<K, S, O>>,
     parts: Parts,
+    /// Whether all was taken: not if a key panicked part-way.
+    whole: bool,
 }
 
 impl<K, S, O: KeyObserver<K>> Drop for Slot<K, S, O> {
@@ -311,7 +315,10 @@ impl<K, S, O: KeyObserver<K>> Drop for Slot<K, S, O> {
         let mut locked = self.inner.lock_all(self.parts.iter().map(|part| part.shard));
         for part in &self.parts {
             let table = table_of(&mut locked, part.shard);
-            let key = table.and_then(|table| table.release(part.id).ok().flatten());
+            let back = |table: &mut Pairs<K, O>| {
+                if self.whole { table.release(part.id) } else { table.undo(part.id) }
+            };
+            let key = table.and_then(|table| back(table).ok().flatten());
             drop(key.map(|key| gone.push(key)));
         }
         drop(locked);

@@ -270,16 +270,36 @@ impl<K, S, O> Inner<K, S, O> {
 
     /// Locks shards, each once, in ascending order.
     #[inline]
-    fn lock_all(&self, numbers: impl Iterator<Item = u32> + Clone) -> Locked<'_, K, O> {
-        let (mut locked, mut from) = (Locked::new(), 0);
-        while let Some(number) = numbers.clone().filter(|&number| number >= from).min() {
-            from = number.saturating_add(1);
-            if let Some(shard) = self.shards.get(num::index(number)) {
-                // As many as there are pairs to a request.
+    fn lock_all(&self, numbers: impl Iterator<Item = u32>) -> Locked<'_, K, O> {
+        let mut order: heapless::Vec<u32, { Dimension::COUNT }> = heapless::Vec::new();
+        // As many as there are pairs to a request.
+        numbers.for_each(|number| {
+            let _pushed = order.push(number);
+        });
+        sort(&mut order);
+        let (mut locked, mut last) = (Locked::new(), None);
+        for number in order {
+            if last.replace(number) != Some(number)
+                && let Some(shard) = self.shards.get(num::index(number))
+            {
                 drop(locked.push((number, shard.lock())));
             }
         }
         locked
+    }
+}
+
+/// Into ascending order, for a handful of numbers.
+#[inline]
+fn sort(numbers: &mut [u32]) {
+    for end in 1..numbers.len() {
+        let mut at = end;
+        while let Some(before) = at.checked_sub(1)
+            && numbers.get(before) > numbers.get(at)
+        {
+            numbers.swap(before, at);
+            at = before;
+        }
     }
 }
 

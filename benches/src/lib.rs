@@ -8,6 +8,9 @@
 //! entrants of a case run one after the other, every other round in reverse, so that no one is always the first. The
 //! reader of the results compares times of one round, and takes the round whose ratio is the median.
 //!
+//! **Counting.** Where [`COUNT`] is set, nothing is measured: our own entrant of one case does so many operations, for a
+//! program around this one to count instructions. The set-up is counted too; what two runs differ by is the operations.
+//!
 //! **Names.** `group/case/t<threads>/n<size>/<implementation>/<round>`, size 1 where it has no meaning.
 //!
 //! **Operations.** One iteration of criterion's is a batch of operations, whose number is its throughput. With more
@@ -17,6 +20,7 @@
 
 use core::cell::{LazyCell, RefCell};
 use core::time::Duration;
+use std::env;
 use std::sync::Barrier;
 use std::thread;
 use std::time::Instant;
@@ -47,7 +51,18 @@ pub fn criterion() -> Criterion {
         .configure_from_args()
 }
 
-type Run<'a> = Box<dyn FnMut(&mut Bencher<'_>) + 'a>;
+/// Set to `NAME OPERATIONS`, a case of which ours does so many operations; to `list`, all there are are listed.
+pub const COUNT: &str = "TOLLGATE_COUNT";
+/// The entrant that is counted.
+const OURS: &str = "tollgate";
+
+/// What an entrant is to do.
+enum Task<'t, 'b> {
+    Measure(&'t mut Bencher<'b>),
+    Count(u32),
+}
+
+type Run<'a> = Box<dyn FnMut(Task<'_, '_>) + 'a>;
 
 /// One operation, done by several implementations.
 pub struct Case<'a> {
@@ -85,7 +100,13 @@ impl<'a> Case<'a> {
     pub fn alone<F: FnMut(u32) + 'a>(mut self, name: &'static str, make: impl FnOnce() -> F + 'a) -> Self {
         assert_eq!(self.threads, 1, "{name} cannot be shared by threads");
         let made = LazyCell::new(|| RefCell::new(make()));
-        let run = move |bencher: &mut Bencher<'_>| one_thread(bencher, &mut *made.borrow_mut());
+        let run = move |task: Task<'_, '_>| {
+            let operation = &mut *made.borrow_mut();
+            match task {
+                Task::Measure(bencher) => one_thread(bencher, operation),
+                Task::Count(operations) => (0..operations).for_each(operation),
+            }
+        };
         self.entrants.push((name, RefCell::new(Box::new(run))));
         self
     }
@@ -99,16 +120,33 @@ impl<'a> Case<'a> {
     ) -> Self {
         let threads = self.threads;
         let made = LazyCell::new(make);
-        let run = move |bencher: &mut Bencher<'_>| {
+        let run = move |task: Task<'_, '_>| {
             let operation: &F = &made;
-            if threads == 1 {
-                one_thread(bencher, &mut |ordinal| operation(ordinal));
-            } else {
-                many_threads(bencher, threads, operation);
+            match task {
+                Task::Measure(bencher) if threads == 1 => {
+                    one_thread(bencher, &mut |ordinal| operation(ordinal));
+                }
+                Task::Measure(bencher) => many_threads(bencher, threads, operation),
+                Task::Count(operations) => (0..operations).for_each(operation),
             }
         };
         self.entrants.push((name, RefCell::new(Box::new(run))));
         self
+    }
+
+    /// Does what [`COUNT`] says, if it is about this case.
+    fn count(&self, task: &str) {
+        let Some((_, run)) = self.entrants.iter().find(|(name, _)| *name == OURS) else { return };
+        let name = format!("{self:?}");
+        if task == "list" && self.threads == 1 {
+            println!("{name}");
+        } else if let Some((wanted, operations)) = task.split_once(' ')
+            && wanted == name
+        {
+            let operations =
+                operations.parse().unwrap_or_else(|_| panic!("{COUNT}: {operations} is no number"));
+            (run.borrow_mut())(Task::Count(operations));
+        }
     }
 
     fn operations(&self) -> u64 {
@@ -124,7 +162,9 @@ impl<'a> Case<'a> {
         }
         for (name, run) in entrants {
             let function = format!("{}/t{}/n{}/{name}", self.name, self.threads, self.size);
-            group.bench_function(BenchmarkId::new(function, round), |bencher| (run.borrow_mut())(bencher));
+            group.bench_function(BenchmarkId::new(function, round), |bencher| {
+                (run.borrow_mut())(Task::Measure(bencher));
+            });
         }
         group.finish();
     }
@@ -136,8 +176,12 @@ impl core::fmt::Debug for Case<'_> {
     }
 }
 
-/// Measures cases that are to be compared with one another, round by round.
+/// Measures cases that are to be compared with one another, round by round; or counts, or lists them.
 pub fn run(criterion: &mut Criterion, cases: &[Case<'_>]) {
+    if let Some(task) = env::var(COUNT).ok().as_deref() {
+        cases.iter().for_each(|case| case.count(task));
+        return;
+    }
     for round in 0..ROUNDS {
         for case in cases {
             case.round(criterion, round);

@@ -8,9 +8,9 @@ use std::time::Instant;
 
 use anyhow::{Result, bail};
 
-use crate::tools::{CC, CLIPPY, NM, RUSTFMT, Tool};
+use crate::tools::{CC, CLIPPY, NM, RUSTFMT, Tool, VALGRIND};
 use crate::workspace::{self, cargo, unattended};
-use crate::{loom, no_std};
+use crate::{counts, loom, no_std};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -55,6 +55,7 @@ const STEPS: &[Step] = &[
     Step { name: "doc", needs: &[], run: doc },
     Step { name: "loom", needs: &[], run: loom::run },
     Step { name: "no-std", needs: &[NM, CC], run: no_std::run },
+    Step { name: "counts", needs: &[VALGRIND], run: counts::check },
 ];
 
 fn clippy(what: &[&str]) -> Result<()> {

@@ -6,6 +6,7 @@
 
 mod bench_report;
 mod checks;
+mod counts;
 mod demo;
 mod loom;
 mod mutants;
@@ -33,6 +34,8 @@ enum Task {
     NoStd,
     /// Benches our machines beside their peers and prints one table of ratios
     BenchReport(bench_report::Args),
+    /// Counts the instructions of each hot path and compares them with what they were
+    Counts(counts::Args),
     /// Breaks the lock-free code in known ways and requires that a loom model notices each
     MutantsLoom(mutants::Args),
 }
@@ -43,6 +46,7 @@ fn main() -> anyhow::Result<()> {
         Task::Test(args) => checks::run(&args),
         Task::NoStd => no_std::run(),
         Task::BenchReport(args) => bench_report::run(&args),
+        Task::Counts(args) => counts::run(&args),
         Task::MutantsLoom(args) => mutants::run(&args),
     }
 }

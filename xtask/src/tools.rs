@@ -30,6 +30,11 @@ pub(crate) const CC: Tool = Tool {
     install: &[&["apt-get", "update", "-qq"], &["apt-get", "install", "-y", "-qq", "gcc", "libc6-dev"]],
 };
 
+pub(crate) const VALGRIND: Tool = Tool {
+    probe: &["valgrind", "--version"],
+    install: &[&["apt-get", "update", "-qq"], &["apt-get", "install", "-y", "-qq", "valgrind"]],
+};
+
 impl Tool {
     /// Makes sure the tool is there.
     ///

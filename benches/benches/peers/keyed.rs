@@ -26,6 +26,8 @@ const ENOUGH: u32 = 4_000_000_000;
 /// An hour past the epoch, where nothing is special.
 const NOW_NS: u64 = 3_600_000_000_000;
 const SIZES: [u32; 2] = [100_000, 1_000_000];
+/// All of it near the processor.
+const SMALL: u32 = 1_000;
 
 pub(crate) fn run(criterion: &mut Criterion) {
     for size in SIZES {
@@ -34,6 +36,7 @@ pub(crate) fn run(criterion: &mut Criterion) {
             contest(criterion, &[grant_quanta(size, threads)]);
         }
     }
+    contest(criterion, &[grant(SMALL, 1)]);
     contest(criterion, &[churn()]);
 }
 
@@ -101,7 +104,8 @@ fn churn() -> Case<'static> {
 /// With room for a tenth more, so that no shard is full; a token takes a second, so that nobody recovers.
 fn ours(size: u32) -> ShardedKeyed<u64> {
     let quota = Quota::per_second(1).burst(ENOUGH.into());
-    let table = ShardedKeyed::new(quota, size + size / 10, WhenFull::Refuse).expect("a lawful table");
+    let table =
+        ShardedKeyed::new(quota, size + (size / 10).max(SMALL), WhenFull::Refuse).expect("a lawful table");
     for number in 0..size {
         table.try_acquire(Timestamp::from_nanos(NOW_NS), &key(number), 1).expect("there is room");
     }

@@ -181,6 +181,14 @@ impl Units {
         num::narrow(needed)
     }
 
+    /// The refusal of a cost above a ceiling.
+    #[cfg(feature = "alloc")]
+    #[cold]
+    pub(super) fn no(&self, word: u64, ceiling: u64, cost: u64) -> Refused {
+        let reason = if word > ceiling { Reason::InDebt } else { Reason::RateExceeded };
+        self.refuse(reason, self.needed(word, cost))
+    }
+
     /// The refusal of a cost that passes from the unit `needed` on.
     pub(super) fn refuse(&self, reason: Reason, needed: u64) -> Refused {
         let retry_at = if needed > self.last_unit { None } else { self.scale.instant_of(needed) };

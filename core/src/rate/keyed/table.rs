@@ -305,16 +305,20 @@ impl<K: Hash + Eq, O: KeyObserver<K>> Table<K, O> {
     #[inline]
     fn step(&self, place: u32, units: u64, cost: u64) -> Result<u64, Refused> {
         let (word, ceiling, cost) = (self.word(place), self.ceiling(place, units), self.units.cost(cost));
-        self.units.step(word, units, ceiling, cost).ok_or_else(|| {
-            let reason = if word > ceiling { Reason::InDebt } else { Reason::RateExceeded };
-            self.units.refuse(reason, self.units.needed(word, cost))
-        })
+        self.units.step(word, units, ceiling, cost).ok_or_else(|| self.units.no(word, ceiling, cost))
     }
 
+    /// The same for a key that is held, and grants it.
     #[inline]
     fn acquire(&mut self, place: u32, units: u64, cost: u64) -> Result<(), Refused> {
-        let next = self.step(place, units, cost)?;
-        self.write(place, units, next);
+        let (ceiling, cost) = (self.ceiling(place, units), self.units.cost(cost));
+        let Some(entry) = self.entries.get_mut(place) else { return Err(self.no_room()) };
+        let word = entry.word();
+        let Some(next) = self.units.step(word, units, ceiling, cost) else {
+            return Err(self.units.no(word, ceiling, cost));
+        };
+        entry.above = above(next);
+        self.note(place, units, word, next);
         Ok(())
     }
 

@@ -1,11 +1,12 @@
 //! The mutants, file by file, in the order of the source.
 
 use super::{Code, Mutant};
+use crate::loom::{CORE, FUTURES};
 
-const PERMITS: Code = Code { file: "core/src/permit/atomic.rs", models: "loom_permits" };
-const BUCKET: Code = Code { file: "core/src/rate/atomic.rs", models: "loom_bucket" };
-const WINDOW: Code = Code { file: "core/src/adapt/atomic_window.rs", models: "loom_window" };
-const UNITS: Code = Code { file: "core/src/rate/units.rs", models: "loom_bucket" };
+const PERMITS: Code = Code { file: "core/src/permit/atomic.rs", of: CORE, models: "loom_permits" };
+const BUCKET: Code = Code { file: "core/src/rate/atomic.rs", of: CORE, models: "loom_bucket" };
+const WINDOW: Code = Code { file: "core/src/adapt/atomic_window.rs", of: CORE, models: "loom_window" };
+const UNITS: Code = Code { file: "core/src/rate/units.rs", of: CORE, models: "loom_bucket" };
 
 pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {

@@ -121,17 +121,40 @@ impl Semaphore {
     }
 
     /// Gives back `n` permits that nobody holds any more.
-    fn give_back(&self, n: u32) {
-        if AtomicPermits::adopt(&self.permits, n).release() {
+    #[inline]
+    pub(super) fn give_back(&self, n: u32) {
+        if self.permits.has_waiters() {
+            self.hand_over(n);
+        } else if AtomicPermits::adopt(&self.permits, n).release() {
             self.serve(self.queue.lock());
         }
     }
 
+    /// Gives `n` permits to the front of the line as they are, if it waits for so many, or else back.
+    #[cold]
+    fn hand_over(&self, n: u32) {
+        let mut wakes = Wakes::new();
+        let mut queue = self.queue.lock();
+        // Within the limit it would be granted them as soon as they are back; the lock keeps the limit as it is.
+        let fits = self.permits.in_use() <= self.permits.limit() && !self.is_closed();
+        if fits && queue.line.front() == Some(&n) {
+            if let Some((_, waker)) = queue.line.grant_front(&self.turns) {
+                let _pushed = wakes.push(waker);
+            }
+        } else {
+            drop(AtomicPermits::adopt(&self.permits, n));
+        }
+        self.serve_into(queue, wakes);
+    }
+
     /// Grants to the front of the line while it fits, and wakes whom it granted to, with the lock released.
     #[cold]
-    pub(super) fn serve<'a>(&'a self, mut queue: MutexGuard<'a, Queue>) {
+    pub(super) fn serve<'a>(&'a self, queue: MutexGuard<'a, Queue>) {
+        self.serve_into(queue, Wakes::new());
+    }
+
+    fn serve_into<'a>(&'a self, mut queue: MutexGuard<'a, Queue>, mut wakes: Wakes) {
         loop {
-            let mut wakes = Wakes::new();
             let more = self.grant(&mut queue, &mut wakes);
             drop(queue);
             wakes.wake();

@@ -4,12 +4,13 @@
 //! the line agree; each request whose fate was decided while it waited was woken once for it, and no other was.
 #![cfg(not(tollgate_loom))]
 
+use core::future::Future;
+use core::pin::Pin;
 use std::collections::VecDeque;
-use std::future::Future;
-use std::pin::Pin;
 
+use core::task::{Context, Poll, Waker};
 use std::sync::{Arc, Mutex};
-use std::task::{Context, Poll, Wake, Waker};
+use std::task::Wake;
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -277,7 +278,7 @@ impl World {
     }
 
     fn compare(&mut self) {
-        let woken: Vec<_> = std::mem::take(&mut *self.log.lock().unwrap());
+        let woken: Vec<_> = core::mem::take(&mut *self.log.lock().unwrap());
         let mut expected = Vec::new();
         for (id, fate) in self.oracle.decided.drain(..) {
             let request = self.requests.iter_mut().find(|request| request.id == id).expect("it waits");

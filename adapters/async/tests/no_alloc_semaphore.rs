@@ -1,9 +1,9 @@
 //! Once as many have waited as ever will, nothing is allocated and nothing freed.
 #![cfg(not(tollgate_loom))]
 
-use std::future::Future;
-use std::pin::Pin;
-use std::task::{Context, Waker};
+use core::future::Future;
+use core::pin::Pin;
+use core::task::{Context, Waker};
 
 use allocation_counter::measure;
 use tollgate_async::{Acquire, Semaphore};
@@ -12,11 +12,11 @@ const WAITERS: usize = 100;
 
 fn poll(waiter: &mut Acquire<'_>) -> bool {
     match Pin::new(waiter).poll(&mut Context::from_waker(Waker::noop())) {
-        std::task::Poll::Ready(permit) => {
+        core::task::Poll::Ready(permit) => {
             drop(permit);
             true
         }
-        std::task::Poll::Pending => false,
+        core::task::Poll::Pending => false,
     }
 }
 

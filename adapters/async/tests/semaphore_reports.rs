@@ -3,14 +3,17 @@
 //! `semaphore_peers`, beside the peers that they are about.
 #![cfg(not(tollgate_loom))]
 
-use std::future::Future;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use core::future::Future;
+use core::panic::AssertUnwindSafe;
+use core::pin::Pin;
+use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use core::task::{Context, Poll, Waker};
+use core::time::Duration;
+use std::panic::catch_unwind;
 use std::sync::{Arc, Mutex, Weak};
-use std::task::{Context, Poll, Wake, Waker};
+use std::task::Wake;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use tollgate_async::{AcquireError, AcquireOwned, OwnedSemaphorePermit, Semaphore, TryAcquireError};
 

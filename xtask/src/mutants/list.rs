@@ -238,12 +238,6 @@ pub(super) const MUTANTS: &[Mutant] = &[
         to: "_ => Ok(waker),",
     },
     Mutant {
-        name: "line: one behind the front leaves the links as they were",
-        code: LINE,
-        from: "Some(slot) => slot.previous = previous,\n            None => self.back = previous,",
-        to: "Some(slot) => slot.previous = previous,\n            None => {}",
-    },
-    Mutant {
         name: "queue: a release does not look for those who wait",
         code: QUEUE,
         from: "} else if AtomicPermits::adopt(&self.permits, n).release() {",

@@ -1,6 +1,6 @@
 //! What is meant to be different, on both sides: each test says what the peer does and what ours does instead.
 
-use std::task::Poll;
+use core::task::Poll;
 
 use tollgate_async::{AcquireError, Semaphore, TryAcquireError};
 

@@ -8,11 +8,12 @@ mod differences;
 mod single;
 mod weighted;
 
-use std::future::Future;
-use std::pin::Pin;
+use core::future::Future;
+use core::pin::Pin;
+use core::sync::atomic::{AtomicUsize, Ordering};
+use core::task::{Context, Poll, Waker};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::task::{Context, Poll, Wake, Waker};
+use std::task::Wake;
 
 /// A semaphore of single permits.
 trait Single: Send + Sync + 'static {
@@ -27,7 +28,7 @@ trait Single: Send + Sync + 'static {
 
 /// With requests of several, and an end.
 trait Weighted: Single {
-    type Error: std::fmt::Debug;
+    type Error: core::fmt::Debug;
 
     fn try_many(&self, n: u32) -> Option<Self::Permit<'_>>;
     fn many(&self, n: u32) -> impl Future<Output = Result<Self::Permit<'_>, Self::Error>> + Send;

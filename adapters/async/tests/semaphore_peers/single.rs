@@ -1,7 +1,7 @@
 //! What all three have in common: requests of one permit, and no close.
 
+use core::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use futures_lite::future::block_on;

@@ -1,7 +1,8 @@
 //! What tokio's and ours have in common: requests of several permits, guards that can be split, and a close.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::task::Poll;
+use core::panic::AssertUnwindSafe;
+use core::task::Poll;
+use std::panic::catch_unwind;
 
 use super::{Polled, Single, Weighted, behaviours};
 

@@ -343,6 +343,20 @@ fn a_pause_that_ends_while_somebody_queues_strands_nobody() {
 }
 
 #[test]
+fn nobody_overtakes_one_who_waits_for_a_pause_to_end() {
+    loom::model(|| {
+        let semaphore = semaphore(0);
+        let mut waiter = Waiter::queued(&semaphore, 1);
+        let other = semaphore.clone();
+        let newcomer = on_thread(move || other.try_acquire().is_ok());
+        // Here and not on the other thread: loom would not try all orders of a load there before a load and a change here.
+        assert_eq!(semaphore.set_limit(1), Ok(0));
+        assert!(!newcomer.join().unwrap(), "overtaken");
+        assert!(matches!(waiter.settled(), Poll::Ready(Ok(_))));
+    });
+}
+
+#[test]
 fn what_was_forgotten_comes_back_once_to_one_who_waits() {
     loom::model(|| {
         let semaphore = semaphore(1);

@@ -44,7 +44,7 @@ mod queue;
 use core::fmt;
 use std::sync::Arc;
 
-use tollgate::permit::AtomicPermits;
+use tollgate::permit::{AtomicPermits, Permit};
 use tollgate::{ConfigError, Reason, Refused};
 
 use crate::sync::{Mutex, const_unless_loom};
@@ -362,13 +362,19 @@ impl Semaphore {
     /// Takes `n` if they are free, for somebody who adopts them.
     #[inline]
     fn take(&self, n: u32) -> Result<(), TryAcquireError> {
-        match self.permits.try_acquire_many(n) {
-            Ok(permit) => {
+        self.permits.try_acquire_many(n).map_or_else(
+            |refused| self.explain(refused, n),
+            |permit| {
                 permit.forget();
                 Ok(())
-            }
-            Err(refused) => self.explain(refused, n),
-        }
+            },
+        )
+    }
+
+    /// As [`take`](Self::take), for those who ask again under the lock.
+    #[inline]
+    fn takes(&self, n: u32) -> bool {
+        self.permits.try_acquire_many(n).map(Permit::forget).is_ok()
     }
 
     /// What a refusal by the permits means here. `Ok` for none at all, which are there even if others wait.

@@ -276,8 +276,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "queue: what is handed over ends the serving",
         code: QUEUE,
-        from: "self.serve_into(queue, wakes);\n    }\n\n    /// Grants",
-        to: "drop(queue);\n        let mut wakes = wakes;\n        wakes.wake();\n    }\n\n    /// Grants",
+        from: "Some((_, waker)) if self.has_to_wait(queue.line.front()) => {",
+        to: "Some((_, waker)) if n > 0 => {",
     },
     Mutant {
         name: "queue: the announcement is not taken back",

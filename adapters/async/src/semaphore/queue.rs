@@ -7,7 +7,7 @@ use tollgate::permit::AtomicPermits;
 
 use super::{AcquireError, Semaphore, TryAcquireError};
 use crate::sync::MutexGuard;
-use crate::wait::{Leave, Line, Look, Place, Wakes};
+use crate::wait::{Leave, Line, Look, Place, Wakes, wake};
 
 #[derive(Debug)]
 pub(super) struct Queue {
@@ -49,6 +49,8 @@ impl Semaphore {
             // Announced already.
             return if self.is_closed() {
                 Err(AcquireError::Closed)
+            } else if n == 0 {
+                Ok(true)
             } else if self.may_wait(n) {
                 Ok(false)
             } else {
@@ -133,27 +135,38 @@ impl Semaphore {
     /// Gives `n` permits to the front of the line as they are, if it waits for so many, or else back.
     #[cold]
     fn hand_over(&self, n: u32) {
-        let mut wakes = Wakes::new();
         let mut queue = self.queue.lock();
         // Within the limit it would be granted them as soon as they are back; the lock keeps the limit as it is.
         let fits = self.permits.in_use() <= self.permits.limit() && !self.is_closed();
-        if fits && queue.line.front() == Some(&n) {
-            if let Some((_, waker)) = queue.line.grant_front(&self.turns) {
-                let _pushed = wakes.push(waker);
+        let handed =
+            if fits && queue.line.front() == Some(&n) { queue.line.grant_front(&self.turns) } else { None };
+        match handed {
+            Some((_, waker)) if self.has_to_wait(queue.line.front()) => {
+                drop(queue);
+                wake(waker);
             }
-        } else {
-            drop(AtomicPermits::adopt(&self.permits, n));
+            Some((_, waker)) => self.serve_after(queue, Wakes::of(waker)),
+            None => {
+                drop(AtomicPermits::adopt(&self.permits, n));
+                self.serve(queue);
+            }
         }
-        self.serve_into(queue, wakes);
+    }
+
+    /// Whether somebody is in front, and stays there.
+    fn has_to_wait(&self, front: Option<&u32>) -> bool {
+        front.is_some_and(|&n| {
+            self.may_wait(n) && self.permits.in_use().saturating_add(n) > self.permits.limit()
+        })
     }
 
     /// Grants to the front of the line while it fits, and wakes whom it granted to, with the lock released.
     #[cold]
     pub(super) fn serve<'a>(&'a self, queue: MutexGuard<'a, Queue>) {
-        self.serve_into(queue, Wakes::new());
+        self.serve_after(queue, Wakes::new());
     }
 
-    fn serve_into<'a>(&'a self, mut queue: MutexGuard<'a, Queue>, mut wakes: Wakes) {
+    fn serve_after<'a>(&'a self, mut queue: MutexGuard<'a, Queue>, mut wakes: Wakes) {
         loop {
             let more = self.grant(&mut queue, &mut wakes);
             drop(queue);

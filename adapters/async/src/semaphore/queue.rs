@@ -45,12 +45,14 @@ impl Semaphore {
     /// Whether it was taken. The second look, with the line locked: what came back since the first one is seen, and what
     /// comes back from now on is announced to.
     fn join_locked(&self, queue: &mut Queue, n: u32) -> Result<bool, AcquireError> {
+        if n == 0 {
+            // None are there even if others wait.
+            return if self.is_closed() { Err(AcquireError::Closed) } else { Ok(true) };
+        }
         if !queue.line.is_empty() {
             // Announced already.
             return if self.is_closed() {
                 Err(AcquireError::Closed)
-            } else if n == 0 {
-                Ok(true)
             } else if self.may_wait(n) {
                 Ok(false)
             } else {

@@ -85,8 +85,9 @@ fn on_thread<T: 'static>(act: impl FnOnce() -> T + 'static) -> thread::JoinHandl
 /// Data that only the holder of the one permit may touch.
 struct Guarded(UnsafeCell<u32>);
 
-// Sharing is what the permit makes safe; loom checks that it does.
+// SAFETY: sharing is what the permit makes safe; loom checks that it does.
 unsafe impl Sync for Guarded {}
+// SAFETY: as above.
 unsafe impl Send for Guarded {}
 
 impl Guarded {
@@ -185,6 +186,21 @@ fn one_release_of_two_grants_both_or_the_second_release_does() {
         assert!(granted.iter().all(|granted| matches!(granted, Poll::Ready(Ok(_)))));
         assert_eq!((semaphore.in_use(), semaphore.num_waiters()), (2, 0));
         drop(granted);
+        assert_eq!(semaphore.available_permits(), 3);
+    });
+}
+
+#[test]
+fn permits_that_are_handed_over_leave_the_next_what_was_free_before() {
+    loom::model(|| {
+        let semaphore = semaphore(3);
+        let two = Shared::clone(&semaphore).try_acquire_many_owned(2).unwrap();
+        let mut waiters = [Waiter::queued(&semaphore, 2), Waiter::queued(&semaphore, 1)];
+        let other = on_thread(move || drop(two));
+        let early = waiters[1].poll();
+        other.join().unwrap();
+        let last = if early.is_ready() { early } else { waiters[1].settled() };
+        assert!(matches!((waiters[0].settled(), last), (Poll::Ready(Ok(_)), Poll::Ready(Ok(_)))));
         assert_eq!(semaphore.available_permits(), 3);
     });
 }

@@ -15,6 +15,9 @@ const QUEUE: Code =
 const SEMAPHORE: Code =
     Code { file: "adapters/async/src/semaphore.rs", of: FUTURES, models: "loom_semaphore" };
 
+const LIMIT: Code =
+    Code { file: "adapters/async/src/semaphore/limit.rs", of: FUTURES, models: "loom_semaphore" };
+
 pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "permits: closed is not looked at",
@@ -312,19 +315,19 @@ pub(super) const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         name: "semaphore: a limit that is raised grants to nobody",
-        code: SEMAPHORE,
+        code: LIMIT,
         from: "unwrap_or(u32::MAX))?;\n        self.serve(queue);",
         to: "unwrap_or(u32::MAX))?;\n        drop(queue);",
     },
     Mutant {
         name: "semaphore: permits that are added grant to nobody",
-        code: SEMAPHORE,
+        code: LIMIT,
         from: "self.permits.set_limit(narrow(limit));\n        self.serve(queue);",
         to: "self.permits.set_limit(narrow(limit));\n        drop(queue);",
     },
     Mutant {
         name: "semaphore: what was forgotten comes back twice",
-        code: SEMAPHORE,
+        code: LIMIT,
         from: "queue.forgotten -= back;",
         to: "queue.forgotten -= back;\n        drop(AtomicPermits::adopt(&self.permits, back));",
     },

@@ -207,10 +207,17 @@ fn report_31_a_waker_may_call_back_into_the_semaphore() {
         drop(waiting(&semaphore, 3, Waker::noop()));
         inside.1.lock().unwrap().push((semaphore.in_use(), semaphore.num_waiters()));
     });
-    let mut waiter = waiting(&semaphore, 2, &back);
+    // The first is handed permits as they are, while the next has to wait: until the waker itself raises the limit.
+    let mut waiters = [2, 1, 2].map(|n| waiting(&semaphore, n, &back));
     drop(held);
-    assert_eq!(*seen.lock().unwrap(), [(2, 0)]);
-    assert!(poll(&mut waiter, noop).is_ready());
+    let calls = seen.lock().unwrap().clone();
+    assert_eq!(calls, [(3, 1), (3, 1)]);
+    let answers = waiters.each_mut().map(|waiter| poll(waiter, &back));
+    assert!(matches!(answers, [Poll::Ready(Ok(_)), Poll::Ready(Ok(_)), Poll::Pending]));
+    drop(answers);
+    let calls = seen.lock().unwrap().clone();
+    assert_eq!(calls[2..], [(3, 0)]);
+    assert!(poll(&mut waiters[2], noop).is_ready());
 }
 
 #[test]
@@ -231,8 +238,13 @@ fn report_31_a_waker_that_is_replaced_or_left_behind_is_dropped_without_the_lock
     let mut waiter = waiting(&semaphore, 1, &new());
     assert!(poll(&mut waiter, &new()).is_pending());
     assert_eq!(dropped.swap(0, Ordering::Relaxed), 2, "replaced, with one in line");
+    let behind = waiting(&semaphore, 1, &new());
+    drop(behind);
+    assert_eq!(dropped.swap(0, Ordering::Relaxed), 2, "left behind the front");
+    assert!(poll(&mut Arc::clone(&semaphore).acquire_many_owned(0), &new()).is_ready());
+    assert_eq!(dropped.swap(0, Ordering::Relaxed), 2, "not needed for none");
     drop(waiter);
-    assert_eq!(dropped.swap(0, Ordering::Relaxed), 1, "left behind, with none in line");
+    assert_eq!(dropped.swap(0, Ordering::Relaxed), 1, "left in front, with none in line");
     drop(held);
     assert!(poll(&mut Arc::clone(&semaphore).acquire_owned(), &new()).is_ready());
     assert_eq!(dropped.swap(0, Ordering::Relaxed), 1, "not needed");

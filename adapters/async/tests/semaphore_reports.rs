@@ -310,6 +310,22 @@ fn one_who_waits_for_more_than_a_lowered_limit_is_told_at_the_front() {
 }
 
 #[test]
+fn one_who_is_too_big_is_told_as_soon_as_the_one_before_it_is_handed_a_permit() {
+    let semaphore = semaphore(3);
+    let mut held: Vec<_> = (0..3).map(|_| hold(&semaphore, 1)).collect();
+    let (told, calls) = counting();
+    let mut waiters = [1, 3, 1].map(|n| waiting(&semaphore, n, &told));
+    semaphore.set_limit(2).unwrap();
+    held.pop();
+    assert_eq!(calls.load(Ordering::Relaxed), 0, "2 of 2 are in use");
+    held.pop();
+    assert_eq!(calls.load(Ordering::Relaxed), 2);
+    let [a, b, c] = waiters.each_mut().map(|waiter| poll(waiter, Waker::noop()));
+    assert!(matches!((a, c), (Poll::Ready(Ok(_)), Poll::Pending)));
+    assert!(matches!(b, Poll::Ready(Err(AcquireError::ExceedsLimit))));
+}
+
+#[test]
 fn a_blocked_thread_is_woken_in_time_and_gives_up_in_time() {
     let semaphore = semaphore(1);
     let held = hold(&semaphore, 1);

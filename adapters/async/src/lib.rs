@@ -2,9 +2,20 @@
 //!
 //! The core decides and never waits; here callers wait, and are woken when it is their turn. Nothing in this crate knows a
 //! runtime: what it needs of one is the time, [`Runtime`]. The crates for tokio, async-std and smol give it.
+//!
+//! | question | type |
+//! | --- | --- |
+//! | how fast? | [`RateLimiter`] |
 #![forbid(unsafe_code)]
 
+#[doc(hidden)]
+pub mod doc;
+mod drive;
+mod rate_limiter;
 mod runtime;
+mod turns;
+mod wakes;
 
+pub use rate_limiter::RateLimiter;
 pub use runtime::Runtime;
-pub use tollgate::Timestamp;
+pub use tollgate::{ConfigError, Reason, Refused, Timestamp, rate};

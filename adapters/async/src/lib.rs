@@ -6,16 +6,19 @@
 //! | question | type |
 //! | --- | --- |
 //! | how fast? | [`RateLimiter`] |
+//! | how many is right? | [`Limiter`] |
 #![forbid(unsafe_code)]
 
 #[doc(hidden)]
 pub mod doc;
 mod drive;
+mod limiter;
 mod rate_limiter;
 mod runtime;
 mod turns;
 mod wakes;
 
+pub use limiter::{Limiter, LimiterPermit};
 pub use rate_limiter::RateLimiter;
 pub use runtime::Runtime;
-pub use tollgate::{ConfigError, Reason, Refused, Timestamp, rate};
+pub use tollgate::{ConfigError, Reason, Refused, Timestamp, adapt, rate};

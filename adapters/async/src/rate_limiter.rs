@@ -5,6 +5,7 @@
 //! the instant at which it is due, is woken there, and needs nobody else to be polled.
 
 mod line;
+mod waiting;
 
 use core::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,9 +13,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tollgate::rate::{BucketState, Inherit, Policy, Quota, Reservation, TokenBucket};
 use tollgate::{ConfigError, Refused, Timestamp};
 
-use self::line::{Bucket, Line};
+use self::line::Line;
+use self::waiting::Waiting;
 use crate::Runtime;
-use crate::drive::{self, Look};
+use crate::drive;
 use crate::turns::Turn;
 use crate::wakes::Wakes;
 
@@ -199,7 +201,7 @@ impl<R: Runtime> RateLimiter<R> {
     /// ```
     pub async fn acquire_by(&self, cost: u64, deadline: Timestamp) -> Result<(), Refused> {
         let Some(turn) = self.join(cost, deadline)? else { return Ok(()) };
-        let mut waiting = Waiting { limiter: self, turn: Some(turn) };
+        let mut waiting = Waiting::new(self, turn);
         drive::wait(&self.runtime, |waker, at_least| waiting.look(waker, at_least)).await
     }
 
@@ -222,7 +224,7 @@ impl<R: Runtime> RateLimiter<R> {
     /// ```
     pub fn acquire_blocking(&self, cost: u64, deadline: Timestamp) -> Result<(), Refused> {
         let Some(turn) = self.join(cost, deadline)? else { return Ok(()) };
-        let mut waiting = Waiting { limiter: self, turn: Some(turn) };
+        let mut waiting = Waiting::new(self, turn);
         drive::block(&self.runtime, |waker, at_least| waiting.look(waker, at_least))
     }
 
@@ -421,59 +423,6 @@ impl<R> fmt::Debug for RateLimiter<R> {
             .field("bucket", &state.bucket)
             .field("waiters", &state.line.len())
             .finish_non_exhaustive()
-    }
-}
-
-/// A place in line, given back when its owner goes away.
-struct Waiting<'a, R: Runtime> {
-    limiter: &'a RateLimiter<R>,
-    turn: Option<Turn>,
-}
-
-impl<R: Runtime> Waiting<'_, R> {
-    fn look(&mut self, waker: &core::task::Waker, at_least: Timestamp) -> Look<Result<(), Refused>> {
-        let Some(turn) = self.turn else { return Look::Until(None) };
-        let waker = waker.clone();
-        let (seen, _dropped_here) = self.limiter.with(at_least, |state, _, _| state.line.look(turn, waker));
-        match seen {
-            Look::Over(answer) => {
-                self.turn = None;
-                Look::Over(answer.map(|_taken| ()))
-            }
-            Look::Until(at) => Look::Until(at),
-        }
-    }
-}
-
-impl<R: Runtime> Drop for Waiting<'_, R> {
-    fn drop(&mut self) {
-        if let Some(turn) = self.turn {
-            let _dropped_here = self.limiter.with(Timestamp::ZERO, |State { bucket, line }, now, wakes| {
-                line.leave(bucket, now, turn, wakes)
-            });
-        }
-    }
-}
-
-impl Bucket for TokenBucket {
-    type Taken = Reservation;
-
-    fn reserve(&mut self, now: Timestamp, cost: u64) -> Result<(Timestamp, Reservation), Refused> {
-        let taken = Self::reserve(self, now, cost, core::time::Duration::MAX)?;
-        Ok((taken.ready_at(), taken))
-    }
-
-    fn give_back(&mut self, now: Timestamp, taken: Reservation) {
-        self.cancel(now, taken);
-    }
-
-    fn peek_behind(&self, now: Timestamp, ahead: u64, cost: u64) -> Result<(), Refused> {
-        if ahead == 0 {
-            return self.peek(now, cost);
-        }
-        let mut then = self.clone();
-        then.charge(now, ahead);
-        then.peek(now, cost)
     }
 }
 

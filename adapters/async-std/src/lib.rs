@@ -30,6 +30,11 @@ pub use tollgate_async::*;
 /// [`tollgate_async::RateLimiter`] on async-std.
 pub type RateLimiter = tollgate_async::RateLimiter<AsyncStd>;
 
+/// [`tollgate_async::Limiter`] on async-std.
+pub type Limiter<E> = tollgate_async::Limiter<E, AsyncStd>;
+/// [`tollgate_async::LimiterPermit`] on async-std.
+pub type LimiterPermit<E> = tollgate_async::LimiterPermit<E, AsyncStd>;
+
 /// What is beyond the clock's range is so far away.
 const FAR: Duration = Duration::from_secs(86_400 * 365 * 30);
 

@@ -29,6 +29,11 @@ pub use tollgate_async::*;
 /// [`tollgate_async::RateLimiter`] on smol.
 pub type RateLimiter = tollgate_async::RateLimiter<Smol>;
 
+/// [`tollgate_async::Limiter`] on smol.
+pub type Limiter<E> = tollgate_async::Limiter<E, Smol>;
+/// [`tollgate_async::LimiterPermit`] on smol.
+pub type LimiterPermit<E> = tollgate_async::LimiterPermit<E, Smol>;
+
 /// What is beyond the clock's range is so far away.
 const FAR: Duration = Duration::from_secs(86_400 * 365 * 30);
 

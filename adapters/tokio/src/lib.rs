@@ -46,6 +46,11 @@ pub use tollgate_async::*;
 /// [`tollgate_async::RateLimiter`] on tokio.
 pub type RateLimiter = tollgate_async::RateLimiter<Tokio>;
 
+/// [`tollgate_async::Limiter`] on tokio.
+pub type Limiter<E> = tollgate_async::Limiter<E, Tokio>;
+/// [`tollgate_async::LimiterPermit`] on tokio.
+pub type LimiterPermit<E> = tollgate_async::LimiterPermit<E, Tokio>;
+
 /// What is beyond the clock's range is so far away.
 const FAR: Duration = Duration::from_secs(86_400 * 365 * 30);
 

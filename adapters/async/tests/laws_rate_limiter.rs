@@ -398,6 +398,26 @@ proptest! {
 }
 
 #[test]
+fn what_accrues_within_the_nanosecond_in_which_one_is_due_is_the_next_ones() {
+    // Four a nanosecond: three that wait behind five are all due in the second nanosecond. The next reserved as of the
+    // end of it, when the level had fallen to nothing: a nanosecond late, its timer gone off, and never again set.
+    let runtime = Virtual::default();
+    let policy = Policy { oversize: Oversize::WhenFull, ..Policy::default() };
+    let quota = Quota::new(4, Duration::from_nanos(1)).burst(1);
+    let limiter = RateLimiter::with_runtime(runtime.clone(), quota, policy, usize::MAX).unwrap();
+    limiter.try_acquire(5).unwrap();
+    let mut tasks: Vec<_> = (0..3)
+        .map(|_| {
+            let limiter = limiter.clone();
+            Task::new(async move { limiter.acquire(1).await })
+        })
+        .collect();
+    assert!(tasks.iter_mut().all(|task| task.run().is_none()));
+    runtime.set(at(2));
+    assert!(tasks.iter_mut().all(|task| task.run() == Some(Ok(()))));
+}
+
+#[test]
 fn a_line_that_is_full_refuses() {
     let runtime = Virtual::default();
     let quota = Quota::per_second(10).burst(1);

@@ -531,15 +531,16 @@ proptest! {
                     let until = now + step;
                     while let Some(next) = bench.runtime.next().filter(|&next| next <= at(until)) {
                         bench.runtime.set(next);
-                        let over: Vec<_> = waiting.iter().filter(|it| at(it.2) <= next).copied().collect();
-                        waiting.retain(|it| at(it.2) > next);
-                        for Waits(task, ..) in over {
+                        // One after the other: who goes may make room for who would go next.
+                        while let Some(over) = waiting.iter().position(|it| at(it.2) <= next) {
+                            let Waits(task, ..) = waiting.remove(over).unwrap();
                             prop_assert_eq!(refused(&mut tasks[task]), Some(Reason::DeadlineExceeded));
-                        }
-                        for (task, weight, fits) in decide(&mut waiting, &mut held, limit, next.as_nanos()) {
-                            let answer = tasks[task].run().unwrap();
-                            prop_assert_eq!(answer.is_ok(), fits);
-                            permits.extend(answer.ok().map(|permit| (weight, permit)));
+                            let decided = decide(&mut waiting, &mut held, limit, next.as_nanos());
+                            for (task, weight, fits) in decided {
+                                let answer = tasks[task].run().unwrap();
+                                prop_assert_eq!(answer.is_ok(), fits);
+                                permits.extend(answer.ok().map(|permit| (weight, permit)));
+                            }
                         }
                     }
                     bench.runtime.set(at(until));

@@ -1,10 +1,13 @@
 //! The table behind both forms: entries, a hand, an overflow state.
 
+mod ahead;
+
 use alloc::borrow::ToOwned;
 use core::borrow::Borrow;
 use core::hash::{BuildHasher, Hash};
 use core::num::NonZeroU64;
 
+pub use self::ahead::KeyedReservation;
 use super::{KeyedSnapshot, WhenFull};
 use crate::error::{ConfigError, Reason, Refused};
 use crate::index::hash_of;
@@ -63,6 +66,8 @@ pub(super) struct Table<K> {
     /// The word of the overflow state.
     overflow: u64,
     counts: KeyedSnapshot,
+    /// How often the quota was changed.
+    changes: u64,
 }
 
 impl<K: Hash + Eq> Table<K> {
@@ -79,6 +84,7 @@ impl<K: Hash + Eq> Table<K> {
             when_full,
             overflow: 0,
             counts: KeyedSnapshot::default(),
+            changes: 0,
         })
     }
 
@@ -185,6 +191,7 @@ impl<K: Hash + Eq> Table<K> {
         self.overflow = carry(self.overflow);
         self.started = NEVER;
         self.units = units;
+        self.changes = self.changes.wrapping_add(1);
     }
 
     /// Looks at every key, O(keys).

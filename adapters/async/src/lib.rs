@@ -5,7 +5,7 @@
 //!
 //! | question | type |
 //! | --- | --- |
-//! | how fast? | [`RateLimiter`] |
+//! | how fast? | [`RateLimiter`], [`KeyedRateLimiter`] |
 //! | how many is right? | [`Limiter`] |
 #![forbid(unsafe_code)]
 
@@ -19,6 +19,6 @@ mod turns;
 mod wakes;
 
 pub use limiter::{Limiter, LimiterPermit};
-pub use rate_limiter::RateLimiter;
+pub use rate_limiter::{KeyedRateLimiter, RateLimiter};
 pub use runtime::Runtime;
 pub use tollgate::{ConfigError, Reason, Refused, Timestamp, adapt, rate};

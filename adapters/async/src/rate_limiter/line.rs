@@ -207,6 +207,11 @@ impl<T> Line<T> {
         self.turns.len()
     }
 
+    /// Whether nobody waits, nor has an answer to fetch.
+    pub(crate) const fn is_unused(&self) -> bool {
+        self.turns.is_unused()
+    }
+
     /// The first in line reserves, as of `at` (I1). One for whom that is impossible is refused, and the next is first.
     fn promote(&mut self, bucket: &mut impl Bucket<Taken = T>, at: Timestamp, wakes: &mut Wakes) {
         while self.first.is_none()
@@ -227,7 +232,7 @@ impl<T> Line<T> {
     }
 
     /// The first in line gives back what it has reserved, until it [is promoted](Self::promote) again.
-    fn unreserve(&mut self, bucket: &mut impl Bucket<Taken = T>, now: Timestamp) {
+    pub(crate) fn unreserve(&mut self, bucket: &mut impl Bucket<Taken = T>, now: Timestamp) {
         if let Some((_, taken)) = self.first.take() {
             bucket.give_back(now, taken);
             self.ahead = self.ahead.saturating_add(self.first_cost().unwrap_or(0));

@@ -141,7 +141,8 @@ mod tests {
             let _waker = lines.on(&table, now, &key, &mut wakes, |line, mut bucket, wakes| {
                 line.leave(&mut bucket, now, turn, wakes)
             });
-            assert!(lines.is_empty() && lines.len() == 0);
+            assert!(lines.is_empty());
+            assert_eq!(lines.waiting, 0);
         }
     }
 }

@@ -152,7 +152,7 @@ proptest! {
 
     #[test]
     fn keyed_buckets_tell_every_answer_in_one_table_and_in_many(
-        run in prop::collection::vec((0..KEYS, 0..4_u64, any::<bool>(), 0..400_000_000_u64), 1..80),
+        run in prop::collection::vec((0..KEYS, 0..4_u64, 0..4_u8, 0..400_000_000_u64), 1..80),
         overflow in any::<bool>(),
     ) {
         let quota = Quota::per_second(10).burst(3);
@@ -163,12 +163,24 @@ proptest! {
             ShardedKeyed::with_observers(quota, 8, when_full, 2, DefaultHasher::new(), |_| Books::default()).unwrap();
         let mut now = 1;
         let (mut taken, mut refused) = ([0_i128; 2], [0_u64; 2]);
-        for (key, cost, charges, later) in run {
+        for (key, cost, how, later) in run {
             now += later;
-            let answers = if charges {
-                [one.charge(at(now), &key, cost), many.charge(at(now), &key, cost)]
-            } else {
-                [one.try_acquire(at(now), &key, cost), many.try_acquire(at(now), &key, cost)]
+            let answers = match how {
+                0 => [one.charge(at(now), &key, cost), many.charge(at(now), &key, cost)],
+                1 => [one.try_acquire(at(now), &key, cost), many.try_acquire(at(now), &key, cost)],
+                // Reserved, and in the last case given back.
+                _ => {
+                    let later = Duration::from_millis(300);
+                    let both = (one.reserve(at(now), &key, cost, later), many.reserve(at(now), &key, cost, later));
+                    let answers = [both.0.as_ref().map(|_| ()).map_err(|&no| no), both.1.as_ref().map(|_| ()).map_err(|&no| no)];
+                    if how == 3 {
+                        taken[0] -= i128::from(cost) * i128::from(both.0.is_ok());
+                        taken[1] -= i128::from(cost) * i128::from(both.1.is_ok());
+                        both.0.into_iter().for_each(|reservation| one.cancel(at(now), &key, reservation));
+                        both.1.into_iter().for_each(|reservation| many.cancel(at(now), &key, reservation));
+                    }
+                    answers
+                }
             };
             for (place, answer) in answers.into_iter().enumerate() {
                 match answer {

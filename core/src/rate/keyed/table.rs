@@ -1,10 +1,14 @@
 //! The table behind both forms: entries, a hand, an overflow state.
 
+mod ahead;
+mod told;
+
 use alloc::borrow::ToOwned;
 use core::borrow::Borrow;
 use core::hash::{BuildHasher, Hash};
 use core::num::NonZeroU64;
 
+pub use self::ahead::KeyedReservation;
 use super::{KeyedSnapshot, WhenFull};
 use crate::error::{ConfigError, Reason, Refused};
 use crate::index::hash_of;
@@ -65,6 +69,8 @@ pub(super) struct Table<K, O> {
     overflow: u64,
     counts: KeyedSnapshot,
     observer: O,
+    /// How often the quota was changed.
+    changes: u64,
 }
 
 impl<K: Hash + Eq, O: KeyObserver<K>> Table<K, O> {
@@ -87,6 +93,7 @@ impl<K: Hash + Eq, O: KeyObserver<K>> Table<K, O> {
             overflow: 0,
             counts: KeyedSnapshot::default(),
             observer,
+            changes: 0,
         })
     }
 
@@ -115,15 +122,7 @@ impl<K: Hash + Eq, O: KeyObserver<K>> Table<K, O> {
         if answer.is_err() {
             self.counts.refused = self.counts.refused.saturating_add(1);
         }
-        if O::LISTENS {
-            let event = match answer {
-                Ok(()) => KeyEvent::Granted { dimension: 0, amount: cost },
-                // It was told.
-                Err(Refused { reason: Reason::KeyTableFull, .. }) => return answer,
-                Err(Refused { reason, .. }) => KeyEvent::Refused { dimension: 0, amount: cost, reason },
-            };
-            self.tell(hash, key, event);
-        }
+        self.tell_answer(hash, key, cost, answer.as_ref().err());
         answer
     }
 
@@ -205,6 +204,7 @@ impl<K: Hash + Eq, O: KeyObserver<K>> Table<K, O> {
         self.overflow = carry(self.overflow);
         self.started = NEVER;
         self.units = units;
+        self.changes = self.changes.wrapping_add(1);
     }
 
     /// Looks at every key, O(keys).
@@ -236,25 +236,6 @@ impl<K: Hash + Eq, O: KeyObserver<K>> Table<K, O> {
         assert!(self.len() <= self.capacity, "I1: {} of {}", self.len(), self.capacity);
         self.entries.check_invariants(|entry| hash_of(hasher, &entry.key));
         assert!(self.when_full == WhenFull::Overflow || self.overflow == 0, "I3");
-    }
-
-    pub(super) const fn observer(&self) -> &O {
-        &self.observer
-    }
-
-    pub(super) const fn observer_mut(&mut self) -> &mut O {
-        &mut self.observer
-    }
-
-    /// Tells what happened to a key, by the name that is kept of it, if one is.
-    fn tell<Q>(&mut self, hash: u64, key: &Q, event: KeyEvent)
-    where
-        K: Borrow<Q>,
-        Q: Eq + ?Sized,
-    {
-        let place = self.place_of(hash, key);
-        let held = place.and_then(|place| self.entries.get(place)).map(|entry| &entry.key);
-        self.observer.on_key_event(held, event);
     }
 
     /// A `now` before the latest one counts as the latest.
@@ -347,14 +328,6 @@ impl<K: Hash + Eq, O: KeyObserver<K>> Table<K, O> {
             return Ok(());
         }
         self.overflow_to(units, next)
-    }
-
-    /// Refuses a key for which there is no place.
-    #[cold]
-    fn no_room(&mut self) -> Refused {
-        self.counts.full = self.counts.full.saturating_add(1);
-        self.observer.on_key_event(None, KeyEvent::NoRoom);
-        Refused::because(Reason::KeyTableFull)
     }
 
     /// The overflow state takes what a key without a place was granted.

@@ -13,7 +13,8 @@
 //! **Operations.** One iteration of criterion's is a batch of operations, whose number is its throughput. With more
 //! threads than one, each does a fixed number of operations; they start together, and the time is from the first
 //! start to the last end, divided by the operations of all. An operation is told its number within the batch, so that
-//! a time can be given to it that differs from call to call and costs nothing to come by.
+//! a time can be given to it that differs from call to call and costs nothing to come by. What only means something
+//! as a whole, such as tasks that wait for each other, is a batch of its own.
 
 use core::cell::{LazyCell, RefCell};
 use core::time::Duration;
@@ -55,6 +56,8 @@ pub struct Case<'a> {
     name: &'static str,
     threads: u32,
     size: u32,
+    /// How many operations one call is, for [batches](Self::batch).
+    batch: Option<u32>,
     entrants: Vec<(&'static str, RefCell<Run<'a>>)>,
 }
 
@@ -62,7 +65,7 @@ impl<'a> Case<'a> {
     /// A case on one thread without a size.
     #[must_use]
     pub const fn new(group: &'static str, name: &'static str) -> Self {
-        Self { group, name, threads: 1, size: 1, entrants: Vec::new() }
+        Self { group, name, threads: 1, size: 1, batch: None, entrants: Vec::new() }
     }
 
     /// The same on so many threads, for entrants that can be [shared](Self::shared).
@@ -111,7 +114,28 @@ impl<'a> Case<'a> {
         self
     }
 
+    /// One call of what is added is so many operations, on as many threads as it likes.
+    #[must_use]
+    pub const fn batches_of(mut self, operations: u32) -> Self {
+        self.batch = Some(operations);
+        self
+    }
+
+    /// Adds an implementation of a case of [batches](Self::batches_of). `make` sets it up, the first time it is
+    /// measured, and gives what does one.
+    #[must_use]
+    pub fn batch<F: FnMut() + 'a>(mut self, name: &'static str, make: impl FnOnce() -> F + 'a) -> Self {
+        assert!(self.batch.is_some(), "{name} is a batch of unknown size");
+        let made = LazyCell::new(|| RefCell::new(make()));
+        let run = move |bencher: &mut Bencher<'_>| bencher.iter(&mut *made.borrow_mut());
+        self.entrants.push((name, RefCell::new(Box::new(run))));
+        self
+    }
+
     fn operations(&self) -> u64 {
+        if let Some(batch) = self.batch {
+            return batch.into();
+        }
         if self.threads == 1 { BATCH.into() } else { u64::from(BATCH_PER_THREAD) * u64::from(self.threads) }
     }
 

@@ -5,6 +5,12 @@
 #![forbid(unsafe_code)]
 
 mod runtime;
+pub mod semaphore;
+mod sync;
+mod wait;
 
 pub use runtime::Runtime;
+pub use semaphore::{
+    Acquire, AcquireError, AcquireOwned, OwnedSemaphorePermit, Semaphore, SemaphorePermit, TryAcquireError,
+};
 pub use tollgate::Timestamp;

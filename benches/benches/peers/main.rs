@@ -8,6 +8,7 @@ mod inflight;
 mod keyed;
 mod limiter;
 mod permits;
+mod semaphore_async;
 mod session;
 mod token_bucket;
 mod windowed;
@@ -25,5 +26,6 @@ fn main() {
     limiter::run(&mut criterion);
     keyed::run(&mut criterion);
     inflight::run(&mut criterion);
+    semaphore_async::run(&mut criterion);
     criterion.final_summary();
 }

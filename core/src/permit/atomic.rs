@@ -24,6 +24,8 @@
 //!    [`try_acquire_for_waiter`](AtomicPermits::try_acquire_for_waiter) while that succeeds, and call
 //!    [`retract`](AtomicPermits::retract) when the queue is empty.
 //!
+//! A grant to a waiter that is elsewhere is [forgotten](Permit::forget) here and [adopted](AtomicPermits::adopt) there.
+//!
 //! A release before the announcement is seen by the announcement (it grants), one after it sees the flag: no wake-up
 //! is lost.
 //!
@@ -39,12 +41,16 @@
 //! **Shown by** `core/tests/loom_permits.rs`: the data a permit guards lives in a loom `UnsafeCell`, and each ordering
 //! below names the model that fails when it is weakened.
 
+mod held;
+
 use core::fmt;
 use core::ops::Deref;
 
 use crate::error::{ConfigError, Reason, Refused, Rules};
 use crate::num;
 use crate::sync::{AtomicU64, Ordering, atomic_const_fn};
+
+pub use held::Permit;
 
 const CLOSED: u64 = 1 << 63;
 const WAITERS: u64 = 1 << 62;
@@ -127,6 +133,15 @@ impl AtomicPermits {
         pub fn with_limit<const LIMIT: u32>() -> Self {
             const { assert!(LIMIT <= MAX, "the limit is at most 2^31 - 1 permits") };
             Self { word: AtomicU64::new(Word::new(LIMIT).0) }
+        }
+    }
+
+    atomic_const_fn! {
+        /// As [`new`](Self::new), where a constant is wanted and the limit is an argument; `None` for a limit that it
+        /// would not take.
+        #[must_use]
+        pub fn checked(limit: u32) -> Option<Self> {
+            if limit <= MAX { Some(Self { word: AtomicU64::new(Word::new(limit).0) }) } else { None }
         }
     }
 
@@ -222,6 +237,33 @@ impl AtomicPermits {
         }
     }
 
+    /// Takes charge of `weight` permits that were [forgotten](Permit::forget), so that a grant can travel to its waiter
+    /// as a number, through a queue that cannot hold the permit itself.
+    ///
+    /// I2 rests on the caller: what is forgotten is adopted once at most, and what was never forgotten not at all.
+    ///
+    /// ```
+    /// use tollgate::permit::AtomicPermits;
+    ///
+    /// let permits = AtomicPermits::new(4)?;
+    /// permits.try_acquire_many(3)?.forget(); // … and the queue notes that its head was granted 3
+    /// let permit = AtomicPermits::adopt(&permits, 3);
+    /// assert_eq!((permit.num_permits(), permits.in_use()), (3, 3));
+    /// drop(permit);
+    /// assert_eq!(permits.in_use(), 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub const fn adopt<P: Deref<Target = Self>>(permits: P, weight: u32) -> Permit<P> {
+        Permit { permits, weight }
+    }
+
+    /// Announces that somebody waits, whatever is free: for a queue that keeps those who wait for the limit to be
+    /// raised. Call it with the queue locked.
+    pub fn announce(&self) {
+        // ORDERING: as in `retract`.
+        self.word.fetch_or(WAITERS, Ordering::Relaxed);
+    }
+
     /// Nobody waits any more. Call it with the queue locked and empty.
     pub fn retract(&self) {
         // ORDERING: the flag guards no data; the queue's own lock orders the queue.
@@ -257,6 +299,13 @@ impl AtomicPermits {
     #[must_use]
     pub fn is_closed(&self) -> bool {
         self.read().has(CLOSED)
+    }
+
+    /// Whether waiters are announced. Only a hint, unless the queue is locked.
+    #[inline]
+    #[must_use]
+    pub fn has_waiters(&self) -> bool {
+        self.read().has(WAITERS)
     }
 
     /// The limit in force.
@@ -321,72 +370,6 @@ impl fmt::Debug for AtomicPermits {
             .field("waiters", &word.has(WAITERS))
             .field("closed", &word.has(CLOSED))
             .finish()
-    }
-}
-
-/// Permits that are held; they come back when this is dropped.
-#[must_use = "the permits come back as soon as this is dropped"]
-pub struct Permit<P: Deref<Target = AtomicPermits>> {
-    permits: P,
-    weight: u32,
-}
-
-impl<P: Deref<Target = AtomicPermits>> Permit<P> {
-    /// Gives the permits back and tells whether waiters are announced, to whom they should now be granted. Dropping
-    /// gives them back too, but tells nobody.
-    #[must_use = "if waiters are announced, somebody has to grant to them"]
-    pub fn release(mut self) -> bool {
-        let weight = core::mem::take(&mut self.weight);
-        self.permits.give_back(weight)
-    }
-
-    /// Never gives the permits back: they stay in use for good.
-    pub fn forget(mut self) {
-        self.weight = 0;
-    }
-
-    /// How many permits this holds.
-    #[must_use]
-    pub fn num_permits(&self) -> u32 {
-        self.weight
-    }
-
-    /// Splits `weight` permits off, or `None` if it holds fewer.
-    #[must_use = "what is split off comes back as soon as it is dropped"]
-    pub fn split(&mut self, weight: u32) -> Option<Self>
-    where
-        P: Clone,
-    {
-        self.weight = self.weight.checked_sub(weight)?;
-        Some(Self { permits: self.permits.clone(), weight })
-    }
-
-    /// Adds the permits of `other` to this.
-    ///
-    /// # Errors
-    /// `other` itself, if it is of other [`AtomicPermits`].
-    pub fn merge(&mut self, mut other: Self) -> Result<(), Self> {
-        if !core::ptr::eq(&*self.permits, &*other.permits) {
-            return Err(other);
-        }
-        // No overflow: both are part of one `in_use`.
-        self.weight = self.weight.saturating_add(core::mem::take(&mut other.weight));
-        Ok(())
-    }
-}
-
-impl<P: Deref<Target = AtomicPermits>> Drop for Permit<P> {
-    #[inline]
-    fn drop(&mut self) {
-        if self.weight != 0 {
-            self.permits.give_back(self.weight);
-        }
-    }
-}
-
-impl<P: Deref<Target = AtomicPermits>> fmt::Debug for Permit<P> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Permit").field("weight", &self.weight).finish()
     }
 }
 

@@ -166,3 +166,41 @@ fn a_weight_of_zero_is_not_granted_above_a_lowered_limit() {
     permits.set_limit(1).unwrap();
     assert_eq!(reason(permits.try_acquire_many(0)), Reason::NoPermits);
 }
+
+#[test]
+fn what_is_adopted_is_what_was_forgotten() {
+    let permits = AtomicPermits::new(4).unwrap();
+    permits.try_acquire_many(3).unwrap().forget();
+    assert_eq!(permits.in_use(), 3);
+    let mut adopted = AtomicPermits::adopt(&permits, 3);
+    assert!(core::ptr::eq(*adopted.origin(), &permits));
+    let one = adopted.split(1).unwrap();
+    drop(adopted);
+    assert_eq!(permits.in_use(), 1);
+    drop(one);
+    assert_eq!(permits.available(), 4);
+}
+
+#[test]
+fn an_announcement_stands_whatever_is_free_until_it_is_retracted() {
+    let permits = AtomicPermits::new(4).unwrap();
+    assert!(!permits.has_waiters());
+    permits.announce();
+    assert!(permits.has_waiters());
+    assert_eq!(reason(permits.try_acquire()), Reason::NoPermits);
+    let mut waiter = AtomicPermits::try_acquire_for_waiter(&permits, 2).unwrap();
+    assert!(waiter.give_back(), "the releaser is told");
+    assert_eq!((waiter.num_permits(), permits.in_use()), (0, 0));
+    drop(waiter);
+    assert_eq!(permits.in_use(), 0, "given back once");
+    permits.retract();
+    assert!(!permits.has_waiters() && permits.try_acquire().is_ok());
+}
+
+#[test]
+fn a_limit_is_checked_in_a_constant_too() {
+    static SMALL: AtomicPermits = AtomicPermits::checked(2).unwrap();
+    assert_eq!(SMALL.limit(), 2);
+    assert!(AtomicPermits::checked(AtomicPermits::MAX_LIMIT).is_some());
+    assert!(AtomicPermits::checked(AtomicPermits::MAX_LIMIT + 1).is_none());
+}

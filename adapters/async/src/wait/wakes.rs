@@ -1,0 +1,45 @@
+//! [`Wakes`]: wakers collected under a lock, to be woken without it.
+
+use core::mem::ManuallyDrop;
+use core::task::Waker;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// So many are woken for each time the lock is taken.
+const BATCH: usize = 32;
+
+/// A batch of wakers, on the stack.
+#[derive(Debug)]
+pub(crate) struct Wakes(heapless::Vec<Waker, BATCH>);
+
+impl Wakes {
+    pub(crate) const fn new() -> Self {
+        Self(heapless::Vec::new())
+    }
+
+    pub(crate) fn is_full(&self) -> bool {
+        self.0.is_full()
+    }
+
+    /// Takes one more, or hands it back when the batch is full.
+    pub(crate) fn push(&mut self, waker: Waker) -> Result<(), Waker> {
+        self.0.push(waker)
+    }
+
+    /// Wakes all, in the order in which they came. One that panics does not keep the others asleep, nor does it hurt the
+    /// caller, who has nothing to do with it: the panic hook has reported it.
+    #[inline]
+    pub(crate) fn wake(&mut self) {
+        self.0.reverse();
+        while !self.0.is_empty() {
+            let all = catch_unwind(AssertUnwindSafe(|| {
+                while let Some(waker) = self.0.pop() {
+                    waker.wake();
+                }
+            }));
+            if let Err(payload) = all {
+                // Dropping it may panic again, so it is not.
+                let _leaked = ManuallyDrop::new(payload);
+            }
+        }
+    }
+}

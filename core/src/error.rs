@@ -184,11 +184,28 @@ pub struct Refused {
 }
 
 impl Refused {
-    pub(crate) const fn until(reason: Reason, retry_at: Option<Timestamp>) -> Self {
+    /// A refusal, for limiters built on these: it passes from `retry_at` on, where that is known.
+    ///
+    /// ```
+    /// use tollgate::{Reason, Refused, Timestamp};
+    ///
+    /// let at = Timestamp::from_nanos(5);
+    /// assert_eq!(Refused::until(Reason::RateExceeded, Some(at)).retry_at, Some(at));
+    /// ```
+    #[must_use]
+    pub const fn until(reason: Reason, retry_at: Option<Timestamp>) -> Self {
         Self { reason, retry_at }
     }
 
-    pub(crate) const fn because(reason: Reason) -> Self {
+    /// A refusal without an instant to try again at.
+    ///
+    /// ```
+    /// use tollgate::{Reason, Refused};
+    ///
+    /// assert_eq!(Refused::because(Reason::QueueFull).retry_at, None);
+    /// ```
+    #[must_use]
+    pub const fn because(reason: Reason) -> Self {
         Self { reason, retry_at: None }
     }
 }

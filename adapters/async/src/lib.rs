@@ -2,15 +2,29 @@
 //!
 //! The core decides and never waits; here callers wait, and are woken when it is their turn. Nothing in this crate knows a
 //! runtime: what it needs of one is the time, [`Runtime`]. The crates for tokio, async-std and smol give it.
+//!
+//! | question | type |
+//! | --- | --- |
+//! | how fast? | [`RateLimiter`] |
+//! | how many is right? | [`Limiter`] |
 #![forbid(unsafe_code)]
 
+#[doc(hidden)]
+pub mod doc;
+mod drive;
+mod limiter;
+mod rate_limiter;
 mod runtime;
 pub mod semaphore;
 mod sync;
+mod turns;
 mod wait;
+mod wakes;
 
+pub use limiter::{Limiter, LimiterPermit};
+pub use rate_limiter::RateLimiter;
 pub use runtime::Runtime;
 pub use semaphore::{
     Acquire, AcquireError, AcquireOwned, OwnedSemaphorePermit, Semaphore, SemaphorePermit, TryAcquireError,
 };
-pub use tollgate::Timestamp;
+pub use tollgate::{ConfigError, Reason, Refused, Timestamp, adapt, rate};

@@ -162,6 +162,24 @@ impl<E: Estimator, S: Storage> Limiter<E, S> {
         }
     }
 
+    /// Whether [`try_admit`](Self::try_admit) would let a request in at `now`. Changes and counts nothing. O(partitions).
+    ///
+    /// # Errors
+    /// The reason for which it would be refused.
+    pub fn peek(&self, now: Timestamp, partition: Option<PartitionId>, weight: u32) -> Result<(), Reason> {
+        match self.settings.mode {
+            Mode::Enforced if self.now.max(now) >= self.warm_at => self.partitions.peek(partition, weight),
+            _ => Ok(()),
+        }
+    }
+
+    /// A request met the limit, and is made to wait outside instead of being refused: the estimator is told as it would
+    /// be of a refusal, and nothing is counted. O(1), or O(partitions²) if the limit changes.
+    pub fn on_wait(&mut self, now: Timestamp) {
+        self.now = self.now.max(now);
+        self.limit_was_met();
+    }
+
     /// Time has passed: an estimator that waits for samples that do not come gives up waiting. To be called at
     /// [`poll_timeout`](Self::poll_timeout), or now and then. O(1), or O(partitions²) if the limit changes.
     pub fn tick(&mut self, now: Timestamp) {

@@ -196,14 +196,9 @@ impl<S: Storage> Partitions<S> {
     /// # Errors
     /// [`Reason::ExceedsLimit`] above the limit, whatever is free; [`Reason::NoPermits`] if it does not fit now.
     pub fn try_acquire(&mut self, partition: Option<PartitionId>, weight: u32) -> Result<Held, Reason> {
-        if weight > self.limit {
-            return Err(Reason::ExceedsLimit);
-        }
+        self.peek(partition, weight)?;
         let place = self.find(partition);
         let permits = num::from_u32(weight);
-        if !self.admits(place, permits) {
-            return Err(Reason::NoPermits);
-        }
         self.in_flight = self.in_flight.saturating_add(permits);
         let Some(part) = place.and_then(|place| self.parts.as_mut().get_mut(place)) else {
             self.unknown = self.unknown.saturating_add(permits);
@@ -211,6 +206,18 @@ impl<S: Storage> Partitions<S> {
         };
         part.busy = part.busy.saturating_add(permits);
         Ok(Held { holder: Some((part.share.partition, part.number)), weight })
+    }
+
+    /// Whether [`try_acquire`](Self::try_acquire) would let `weight` in. Changes nothing. O(partitions).
+    ///
+    /// # Errors
+    /// As [`try_acquire`](Self::try_acquire).
+    pub fn peek(&self, partition: Option<PartitionId>, weight: u32) -> Result<(), Reason> {
+        if weight > self.limit {
+            return Err(Reason::ExceedsLimit);
+        }
+        let fits = self.admits(self.find(partition), num::from_u32(weight));
+        if fits { Ok(()) } else { Err(Reason::NoPermits) }
     }
 
     /// What was let in comes back.

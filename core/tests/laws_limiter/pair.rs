@@ -85,7 +85,9 @@ impl<E: Subject, S: Storage> Pair<E, S> {
     }
 
     fn admit(&mut self, name: Option<u32>, weight: u32) -> TestCaseResult {
+        let looked = self.limiter.peek(at(self.now), name.map(PartitionId), weight);
         let got = self.limiter.try_admit(at(self.now), name.map(PartitionId), weight);
+        prop_assert_eq!(looked, got.as_ref().map(|_| ()).map_err(|refusal| refusal.reason));
         match (got, self.oracle.admit(self.now, name, weight)) {
             (Ok(ticket), Ok(number)) => {
                 prop_assert_eq!(ticket.weight(), weight);

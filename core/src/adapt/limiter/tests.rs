@@ -5,10 +5,12 @@ use crate::adapt::BurstSettings;
 use crate::slots::Heap;
 
 /// A limit that is set from outside, and what it was told.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Script {
     limit: u32,
     samples: Vec<(u32, Outcome)>,
+    /// When it was told that the limit was met.
+    met: Vec<Timestamp>,
 }
 
 impl Estimator for Script {
@@ -20,6 +22,11 @@ impl Estimator for Script {
     }
 
     fn limit(&self) -> u32 {
+        self.limit
+    }
+
+    fn on_reject(&mut self, now: Timestamp) -> u32 {
+        self.met.push(now);
         self.limit
     }
 }
@@ -35,7 +42,7 @@ fn warm(mode: Mode) -> LimiterSettings {
 }
 
 fn limiter(limit: u32, settings: LimiterSettings, shares: &[Share]) -> Small {
-    Limiter::new(at(0), Script { limit, samples: Vec::new() }, settings, shares, 4).unwrap()
+    Limiter::new(at(0), Script { limit, ..Script::default() }, settings, shares, 4).unwrap()
 }
 
 fn admit(limiter: &mut Small, ms: u64) -> Result<Ticket, Refusal> {
@@ -202,7 +209,7 @@ fn tickets_outlive_the_estimator_and_the_partition_they_were_made_under() {
     let share = |number| Share { partition: PartitionId(number), share_ppm: 500_000, pause: Duration::ZERO };
     let mut limiter = limiter(4, warm(Mode::Enforced), &[share(1), share(2)]);
     let tickets = [1, 2].map(|number| limiter.try_admit(at(0), Some(PartitionId(number)), 2).unwrap());
-    limiter.replace_estimator(Script { limit: 8, samples: Vec::new() });
+    limiter.replace_estimator(Script { limit: 8, ..Script::default() });
     limiter.reconfigure(at(1), *limiter.settings(), &[share(2), share(3)]).unwrap();
     limiter.check_invariants();
     assert_eq!((limiter.limit(), limiter.stats(at(1)).in_flight), (8, 4));
@@ -233,4 +240,16 @@ fn a_ticket_past_the_limit_of_another_limiter_is_stale_too() {
     here.check_invariants();
     assert_eq!(here.stats(at(0)).outcomes, [0, 0, 0]);
     done(&mut here, 1, ours, Outcome::Success);
+}
+
+#[test]
+fn who_waits_outside_is_told_to_the_estimator_as_who_is_refused_and_counted_nowhere() {
+    let mut limiter = limiter(1, warm(Mode::Enforced), &[]);
+    let held = admit(&mut limiter, 0).unwrap();
+    assert_eq!(limiter.peek(at(1), None, 1), Err(Reason::NoPermits));
+    assert!(limiter.estimator().met.is_empty(), "who only looks tells nothing");
+    limiter.on_wait(at(2));
+    assert_eq!(limiter.estimator().met, [at(2)]);
+    assert_eq!(limiter.stats(at(2)).rejected, 0);
+    done(&mut limiter, 3, held, Outcome::Ignored);
 }

@@ -56,12 +56,28 @@ impl Ticket {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Refusal {
-    /// [`Reason::NoPermits`], or [`Reason::ExceedsLimit`] for a weight above the limit.
+    /// [`Reason::NoPermits`], or [`Reason::ExceedsLimit`] for a weight above the limit; those that are built on this one
+    /// have reasons of their own.
     pub reason: Reason,
     /// How long to hold the client back before it is told; `None` to tell it at once.
     pub pause: Option<Duration>,
     /// When coming back may be worth it; `None` while nothing is known.
     pub retry_after: Option<Duration>,
+}
+
+impl Refusal {
+    /// A refusal that asks nobody to wait and promises nothing, for limiters built on this one.
+    ///
+    /// ```
+    /// use tollgate::Reason;
+    /// use tollgate::adapt::Refusal;
+    ///
+    /// assert_eq!(Refusal::because(Reason::QueueFull).retry_after, None);
+    /// ```
+    #[must_use]
+    pub const fn because(reason: Reason) -> Self {
+        Self { reason, pause: None, retry_after: None }
+    }
 }
 
 impl core::fmt::Display for Refusal {

@@ -1,0 +1,559 @@
+//! [`Limiter`], polled by hand in time that is set by hand.
+
+mod common;
+
+use core::future::Future;
+use core::sync::atomic::{AtomicUsize, Ordering};
+use core::task::{Context, Waker};
+use core::time::Duration;
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+use std::task::Wake;
+
+use common::{Task, Virtual, at, cases};
+use proptest::prelude::*;
+use tollgate_async::adapt::{Estimator, LimiterSettings, Outcome, PartitionId, Refusal, Sample, Share};
+use tollgate_async::{Limiter, LimiterPermit, Reason, Runtime, Timestamp};
+
+/// A limit that is set from outside, the samples it was told, and a tick it asks for.
+#[derive(Clone, Debug, Default)]
+struct Script(Arc<Mutex<Told>>);
+
+#[derive(Debug, Default)]
+struct Told {
+    limit: u32,
+    samples: Vec<Sample>,
+    met: u32,
+    /// From then on the limit is another, if it is ticked.
+    tick: Option<(Timestamp, u32)>,
+}
+
+impl Estimator for Script {
+    fn on_sample(&mut self, sample: &Sample) -> u32 {
+        let mut told = self.0.lock().unwrap();
+        told.samples.push(*sample);
+        told.limit
+    }
+
+    fn limit(&self) -> u32 {
+        self.0.lock().unwrap().limit
+    }
+
+    fn on_reject(&mut self, _: Timestamp) -> u32 {
+        let mut told = self.0.lock().unwrap();
+        told.met += 1;
+        told.limit
+    }
+
+    fn on_tick(&mut self, now: Timestamp) -> u32 {
+        let mut told = self.0.lock().unwrap();
+        if let Some((_, limit)) = told.tick.take_if(|&mut (at, _)| at <= now) {
+            told.limit = limit;
+        }
+        told.limit
+    }
+
+    fn poll_timeout(&self) -> Option<Timestamp> {
+        self.0.lock().unwrap().tick.map(|(at, _)| at)
+    }
+}
+
+type Permit = LimiterPermit<Script, Virtual>;
+type Asked = Task<Result<Permit, Refusal>>;
+
+struct Bench {
+    runtime: Virtual,
+    script: Script,
+    limiter: Limiter<Script, Virtual>,
+}
+
+impl Bench {
+    fn new(limit: u32) -> Self {
+        Self::with(limit, &[], 1_000)
+    }
+
+    fn with(limit: u32, shares: &[Share], max_waiters: usize) -> Self {
+        let (runtime, script) = (Virtual::default(), Script::default());
+        script.0.lock().unwrap().limit = limit;
+        let settings = LimiterSettings { warmup: Duration::ZERO, ..LimiterSettings::default() };
+        let limiter =
+            Limiter::with_runtime(runtime.clone(), script.clone(), settings, shares, 4, max_waiters).unwrap();
+        Self { runtime, script, limiter }
+    }
+
+    /// The limit is set, and the limiter learns of it.
+    fn set_limit(&self, limit: u32) {
+        self.script.0.lock().unwrap().limit = limit;
+        self.limiter.replace_estimator(self.script.clone());
+    }
+
+    fn ask(&self, class: Option<PartitionId>, weight: u32, deadline: Timestamp) -> Asked {
+        let limiter = self.limiter.clone();
+        let mut task = Task::new(async move { limiter.acquire_many(class, weight, deadline).await });
+        assert!(task.poll().is_none(), "it does not fit");
+        task
+    }
+
+    fn wait(&self) -> Asked {
+        self.ask(None, 1, Timestamp::MAX)
+    }
+
+    fn take(&self) -> Permit {
+        self.limiter.try_acquire(None).unwrap()
+    }
+}
+
+fn granted(task: &mut Asked) -> Option<Permit> {
+    task.run().map(Result::unwrap)
+}
+
+fn refused(task: &mut Asked) -> Option<Reason> {
+    task.run().map(|answer| answer.unwrap_err().reason)
+}
+
+#[test]
+fn who_came_first_is_granted_first_and_its_time_counts_from_then() {
+    let bench = Bench::new(1);
+    let held = bench.take();
+    let (mut first, mut second) = (bench.wait(), bench.wait());
+    bench.runtime.set(at(10));
+    held.success();
+    assert!(!second.is_woken());
+    bench.runtime.set(at(12));
+    let permit = granted(&mut first).unwrap();
+    bench.runtime.set(at(17));
+    permit.success();
+    let permit = granted(&mut second).unwrap();
+    bench.runtime.set(at(20));
+    permit.dropped();
+    let told = bench.script.0.lock().unwrap();
+    let times: Vec<_> = told.samples.iter().map(|sample| (sample.rtt.as_nanos(), sample.outcome)).collect();
+    assert_eq!(times, [(10, Outcome::Success), (7, Outcome::Success), (3, Outcome::Dropped)]);
+    assert_eq!(told.met, 2, "who waits met the limit");
+}
+
+#[test]
+fn a_dropped_permit_says_nothing() {
+    let bench = Bench::new(1);
+    drop(bench.take());
+    bench.take().ignore();
+    let stats = bench.limiter.stats();
+    assert_eq!((stats.outcomes, stats.in_flight), ([0, 0, 2], 0));
+}
+
+#[test]
+fn a_raised_limit_wakes_all_who_fit_and_nobody_else() {
+    let bench = Bench::new(1);
+    let _held = bench.take();
+    let mut tasks: Vec<_> = (0..5).map(|_| bench.wait()).collect();
+    bench.set_limit(4);
+    assert_eq!(tasks.iter().map(Task::is_woken).collect::<Vec<_>>(), [true, true, true, false, false]);
+    let permits: Vec<_> = tasks.iter_mut().filter_map(granted).collect();
+    assert_eq!((permits.len(), bench.limiter.num_waiters()), (3, 2));
+}
+
+#[test]
+fn report_22_a_lowered_limit_holds_while_somebody_waits() {
+    let bench = Bench::new(3);
+    let mut held: Vec<_> = (0..3).map(|_| bench.take()).collect();
+    let mut waiting = bench.wait();
+    bench.set_limit(1);
+    held.pop().unwrap().success();
+    held.pop().unwrap().success();
+    assert!(granted(&mut waiting).is_none(), "one is still in flight");
+    held.pop().unwrap().success();
+    assert!(granted(&mut waiting).is_some());
+}
+
+#[test]
+fn report_23_a_limit_lowered_and_raised_again_counts_what_is_in_flight() {
+    let bench = Bench::new(6);
+    let held: Vec<_> = (0..6).map(|_| bench.take()).collect();
+    let mut tasks: Vec<_> = (0..4).map(|_| bench.wait()).collect();
+    bench.set_limit(2);
+    bench.set_limit(7);
+    let permits: Vec<_> = tasks.iter_mut().filter_map(granted).collect();
+    assert_eq!(permits.len(), 1, "7 less the 6 that are in flight");
+    drop(held);
+}
+
+#[test]
+fn report_24_who_is_behind_a_big_one_that_left_is_granted_at_once() {
+    let bench = Bench::new(4);
+    let _held = [bench.take(), bench.take()];
+    let mut big = bench.ask(None, 4, Timestamp::MAX);
+    let mut small = bench.wait();
+    big.cancel();
+    assert!(granted(&mut small).is_some());
+    // Also if it left because its time was over.
+    let _held = [bench.take(), bench.take()];
+    let mut big = bench.ask(None, 4, at(9));
+    let mut small = bench.ask(None, 0, Timestamp::MAX);
+    bench.runtime.set(at(9));
+    assert_eq!(refused(&mut big), Some(Reason::DeadlineExceeded));
+    assert!(granted(&mut small).is_some());
+}
+
+#[test]
+fn report_25_who_leaves_frees_its_place_at_once() {
+    let bench = Bench::with(1, &[], 2);
+    let _held = bench.take();
+    let mut tasks = [bench.wait(), bench.wait()];
+    let ask = || {
+        let limiter = bench.limiter.clone();
+        Task::new(async move { limiter.acquire(None).await })
+    };
+    assert_eq!(refused(&mut ask()), Some(Reason::QueueFull));
+    tasks[0].cancel();
+    let mut next = ask();
+    assert!(next.run().is_none());
+    assert_eq!(bench.limiter.num_waiters(), 2);
+}
+
+#[test]
+fn report_26_a_future_dropped_after_its_grant_gives_the_permit_to_the_next() {
+    let bench = Bench::new(1);
+    let held = bench.take();
+    let (mut first, mut second) = (bench.wait(), bench.wait());
+    held.success();
+    assert!(first.is_woken() && !second.is_woken());
+    first.cancel();
+    assert!(granted(&mut second).is_some());
+    drop(second);
+    assert_eq!(bench.limiter.stats().in_flight, 0);
+}
+
+#[test]
+fn report_27_two_releases_before_the_first_woken_runs_wake_two() {
+    let bench = Bench::new(2);
+    let held = [bench.take(), bench.take()];
+    let mut tasks = [bench.wait(), bench.wait()];
+    held.into_iter().for_each(LimiterPermit::success);
+    assert!(tasks.iter().all(Task::is_woken));
+    assert!(tasks.iter_mut().all(|task| granted(task).is_some()));
+}
+
+#[test]
+fn report_28_nobody_takes_what_a_woken_waiter_is_owed() {
+    let bench = Bench::new(1);
+    let held = bench.take();
+    let mut waiting = bench.wait();
+    held.success();
+    assert_eq!(bench.limiter.try_acquire(None).unwrap_err().reason, Reason::NoPermits);
+    assert!(granted(&mut waiting).is_some());
+}
+
+#[test]
+fn report_29_who_is_pending_is_not_woken_without_a_cause() {
+    let bench = Bench::new(1);
+    let _held = bench.take();
+    let mut waiting = bench.wait();
+    assert!(!waiting.is_woken());
+    assert!(waiting.poll().is_none());
+    assert!(!waiting.is_woken());
+    assert_eq!(bench.runtime.timers(), 0, "without a deadline there is nothing to set a timer to");
+}
+
+#[test]
+fn report_30_what_weighs_more_than_the_limit_is_refused_at_once_or_when_it_comes_to_that() {
+    let bench = Bench::new(3);
+    let _held = bench.take();
+    let limiter = bench.limiter.clone();
+    let mut ask = Task::new(async move { limiter.acquire_many(None, 4, Timestamp::MAX).await });
+    assert_eq!(refused(&mut ask), Some(Reason::ExceedsLimit));
+    let (mut big, mut small) = (bench.ask(None, 3, Timestamp::MAX), bench.wait());
+    bench.set_limit(2);
+    assert_eq!(refused(&mut big), Some(Reason::ExceedsLimit));
+    assert!(granted(&mut small).is_some(), "nobody is held up by it");
+}
+
+struct Wild {
+    woken: AtomicUsize,
+    limiter: Limiter<Script, Virtual>,
+}
+
+impl Wake for Wild {
+    fn wake(self: Arc<Self>) {
+        self.woken.fetch_add(1, Ordering::SeqCst);
+        // The lock is free: this would stand still otherwise.
+        assert!(self.limiter.num_waiters() < 100);
+        panic!("a waker of somebody else");
+    }
+}
+
+#[test]
+fn report_31_a_waker_may_come_back_and_panic_and_hurts_nobody_else() {
+    let bench = Bench::new(2);
+    let held = [bench.take(), bench.take()];
+    let wild = Arc::new(Wild { woken: AtomicUsize::new(0), limiter: bench.limiter.clone() });
+    let waker = Waker::from(Arc::clone(&wild));
+    let limiter = bench.limiter.clone();
+    let mut first = Box::pin(limiter.acquire(None));
+    assert!(first.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+    let mut second = bench.wait();
+    bench.set_limit(4);
+    assert_eq!(wild.woken.load(Ordering::SeqCst), 1);
+    assert!(granted(&mut second).is_some());
+    assert!(first.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_ready());
+    drop(held);
+    assert_eq!(bench.limiter.stats().in_flight, 0);
+}
+
+#[test]
+fn report_32_a_grant_that_is_not_fetched_goes_back_at_its_deadline() {
+    let bench = Bench::new(1);
+    let held = bench.take();
+    let mut asleep = bench.ask(None, 1, at(50));
+    let mut next = bench.wait();
+    held.success();
+    // It is granted and never polled again; the next one sees to it by its own timer.
+    assert!(asleep.is_woken());
+    assert!(granted(&mut next).is_none());
+    bench.runtime.set(at(50));
+    assert!(granted(&mut next).is_none(), "not before it is late");
+    assert_eq!(bench.runtime.next(), Some(at(51)));
+    bench.runtime.set(at(51));
+    assert!(granted(&mut next).is_some());
+    assert_eq!(refused(&mut asleep), Some(Reason::DeadlineExceeded));
+}
+
+#[test]
+fn report_32_a_grant_that_is_not_fetched_goes_back_to_who_only_tries() {
+    let bench = Bench::new(1);
+    let held = bench.take();
+    let asleep = bench.ask(None, 1, at(50));
+    held.success();
+    bench.runtime.set(at(51));
+    assert!(bench.limiter.try_acquire(None).is_ok());
+    drop(asleep);
+}
+
+#[test]
+fn who_waits_with_a_deadline_is_refused_then_and_not_before() {
+    let bench = Bench::new(1);
+    let _held = bench.take();
+    let mut waiting = bench.ask(None, 1, at(50));
+    assert_eq!(bench.runtime.next(), Some(at(50)));
+    bench.runtime.set(at(49));
+    assert!(waiting.run().is_none());
+    bench.runtime.set(at(50));
+    assert_eq!(refused(&mut waiting), Some(Reason::DeadlineExceeded));
+    assert_eq!(bench.limiter.num_waiters(), 0);
+    let limiter = bench.limiter.clone();
+    let mut late = Task::new(async move { limiter.acquire_by(None, at(50)).await });
+    assert_eq!(refused(&mut late), Some(Reason::DeadlineExceeded), "nobody waits for what is over");
+}
+
+#[test]
+fn an_estimator_that_gives_up_waiting_is_heard_by_who_waits() {
+    let bench = Bench::new(1);
+    let _held = bench.take();
+    let mut waiting = bench.wait();
+    bench.script.0.lock().unwrap().tick = Some((at(30), 2));
+    assert_eq!(bench.limiter.num_waiters(), 1);
+    assert!(waiting.is_woken(), "to set its timer");
+    assert!(waiting.run().is_none());
+    bench.runtime.set(at(30));
+    assert!(granted(&mut waiting).is_some());
+}
+
+const LIVE: PartitionId = PartitionId(1);
+const BATCH: PartitionId = PartitionId(2);
+
+fn shares() -> [Share; 2] {
+    [(LIVE, 500_000), (BATCH, 250_000)].map(|(partition, share_ppm)| Share {
+        partition,
+        share_ppm,
+        pause: Duration::ZERO,
+    })
+}
+
+#[test]
+fn report_33_a_class_that_is_over_its_share_holds_up_nobody_who_is_not() {
+    let bench = Bench::with(4, &shares(), 100);
+    let mut held: Vec<_> = (0..2).map(|_| bench.limiter.try_acquire(Some(BATCH)).unwrap()).collect();
+    let mut batch = bench.ask(Some(BATCH), 1, Timestamp::MAX);
+    let live: Vec<_> = (0..2).map(|_| bench.limiter.try_acquire(Some(LIVE)).unwrap()).collect();
+    let mut more = bench.ask(Some(LIVE), 1, Timestamp::MAX);
+    // What LIVE gives back is kept for LIVE, whoever came first.
+    live.into_iter().for_each(LimiterPermit::success);
+    assert!(!batch.is_woken());
+    assert!(granted(&mut more).is_some());
+    held.pop().unwrap().success();
+    assert!(granted(&mut batch).is_some(), "and it is served in the end");
+}
+
+#[test]
+fn a_big_one_of_one_class_is_not_starved_by_small_ones_of_another() {
+    let bench = Bench::with(4, &shares(), 100);
+    let mut held: Vec<_> = (0..3).map(|_| bench.limiter.try_acquire(Some(LIVE)).unwrap()).collect();
+    let mut big = bench.ask(None, 2, Timestamp::MAX);
+    // One is free, and nobody's; LIVE has its share.
+    assert!(bench.limiter.try_acquire(Some(LIVE)).is_err());
+    let mut small = bench.ask(Some(LIVE), 1, Timestamp::MAX);
+    held.pop().unwrap().success();
+    assert!(granted(&mut small).is_none());
+    held.pop().unwrap().success();
+    // Within its share it may pass.
+    assert!(granted(&mut small).is_some());
+    assert!(granted(&mut big).is_none());
+    drop(held);
+    drop(small);
+}
+
+#[test]
+fn limiters_their_permits_and_futures_go_to_other_threads() {
+    fn good<T: Send + Sync>(_: &T) {}
+    fn sent<T: Send>(_: &T) {}
+    let bench = Bench::new(1);
+    good(&bench.limiter);
+    sent(&bench.limiter.acquire(None));
+    sent(&bench.limiter.acquire_by(None, Timestamp::MAX));
+    good(&bench.take());
+}
+
+#[test]
+fn a_thread_waits_until_another_gives_back_or_its_deadline() {
+    let bench = Bench::new(1);
+    let held = bench.take();
+    std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| bench.limiter.acquire_blocking(None, 1, Timestamp::MAX));
+        while bench.limiter.num_waiters() == 0 {
+            std::thread::yield_now();
+        }
+        held.success();
+        let permit = waiting.join().unwrap().unwrap();
+        let late = bench.limiter.acquire_blocking(None, 1, bench.runtime.now());
+        assert_eq!(late.unwrap_err().reason, Reason::DeadlineExceeded);
+        drop(permit);
+    });
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Op {
+    Ask(u32, Option<u64>),
+    Try,
+    Release(prop::sample::Index),
+    Cancel(prop::sample::Index),
+    Limit(u32),
+    Pass(u64),
+}
+
+fn ops() -> impl Strategy<Value = Vec<Op>> {
+    let op = prop_oneof![
+        6 => (0..4_u32, prop::option::weighted(0.3, 0..30_u64)).prop_map(|(weight, wait)| Op::Ask(weight, wait)),
+        2 => Just(Op::Try),
+        5 => any::<prop::sample::Index>().prop_map(Op::Release),
+        2 => any::<prop::sample::Index>().prop_map(Op::Cancel),
+        1 => (1..7_u32).prop_map(Op::Limit),
+        3 => (0..20_u64).prop_map(Op::Pass),
+    ];
+    prop::collection::vec(op, 1..70)
+}
+
+/// What waits: its task, its weight, until when.
+#[derive(Clone, Copy, Debug)]
+struct Waits(usize, u32, u64);
+
+/// Who is let in, and who is refused, of those that wait in a row.
+fn decide(waiting: &mut VecDeque<Waits>, held: &mut u32, limit: u32, now: u64) -> Vec<(usize, u32, bool)> {
+    let mut decided = vec![];
+    while let Some(&Waits(task, weight, until)) = waiting.front() {
+        if weight > limit || until < now {
+            decided.push((task, weight, false));
+        } else if *held + weight <= limit {
+            *held += weight;
+            decided.push((task, weight, true));
+        } else {
+            break;
+        }
+        waiting.pop_front();
+    }
+    decided
+}
+
+proptest! {
+    #![proptest_config(cases(1_000))]
+
+    #[test]
+    fn everybody_is_let_in_in_order_as_soon_as_it_fits_and_never_past_the_limit(run in ops()) {
+        let bench = Bench::new(3);
+        let (mut limit, mut held) = (3, 0);
+        let mut tasks: Vec<Asked> = vec![];
+        let mut waiting: VecDeque<Waits> = VecDeque::new();
+        let mut permits: Vec<(u32, Permit)> = vec![];
+        for op in run {
+            let now = bench.runtime.now().as_nanos();
+            match op {
+                Op::Ask(weight, wait) => {
+                    let until = wait.map_or(u64::MAX, |wait| now + wait);
+                    let limiter = bench.limiter.clone();
+                    let mut task =
+                        Task::new(async move { limiter.acquire_many(None, weight, at(until)).await });
+                    let fits = waiting.is_empty() && held + weight <= limit;
+                    match task.run() {
+                        Some(Ok(permit)) => {
+                            prop_assert!(fits);
+                            held += weight;
+                            permits.push((weight, permit));
+                        }
+                        Some(Err(_)) => prop_assert!(weight > limit || !fits && until <= now),
+                        None => {
+                            prop_assert!(!fits && weight <= limit && until > now);
+                            waiting.push_back(Waits(tasks.len(), weight, until));
+                            tasks.push(task);
+                        }
+                    }
+                }
+                Op::Try => match bench.limiter.try_acquire(None) {
+                    Ok(permit) => {
+                        prop_assert!(waiting.is_empty() && held < limit);
+                        held += 1;
+                        permits.push((1, permit));
+                    }
+                    Err(_) => prop_assert!(!waiting.is_empty() || held >= limit),
+                },
+                Op::Release(which) if !permits.is_empty() => {
+                    let (weight, permit) = permits.swap_remove(which.index(permits.len()));
+                    held -= weight;
+                    permit.success();
+                }
+                Op::Cancel(which) if !waiting.is_empty() => {
+                    let waits = waiting.remove(which.index(waiting.len())).unwrap();
+                    tasks[waits.0].cancel();
+                }
+                Op::Release(_) | Op::Cancel(_) => {}
+                Op::Limit(new) => {
+                    limit = new;
+                    bench.set_limit(limit);
+                }
+                Op::Pass(step) => {
+                    let until = now + step;
+                    while let Some(next) = bench.runtime.next().filter(|&next| next <= at(until)) {
+                        bench.runtime.set(next);
+                        let over: Vec<_> = waiting.iter().filter(|it| at(it.2) <= next).copied().collect();
+                        waiting.retain(|it| at(it.2) > next);
+                        for Waits(task, ..) in over {
+                            prop_assert_eq!(refused(&mut tasks[task]), Some(Reason::DeadlineExceeded));
+                        }
+                        for (task, weight, fits) in decide(&mut waiting, &mut held, limit, next.as_nanos()) {
+                            let answer = tasks[task].run().unwrap();
+                            prop_assert_eq!(answer.is_ok(), fits);
+                            permits.extend(answer.ok().map(|permit| (weight, permit)));
+                        }
+                    }
+                    bench.runtime.set(at(until));
+                }
+            }
+            let now = bench.runtime.now().as_nanos();
+            for (task, weight, fits) in decide(&mut waiting, &mut held, limit, now) {
+                let answer = tasks[task].run();
+                prop_assert_eq!(answer.as_ref().map(Result::is_ok), Some(fits), "task {}", task);
+                permits.extend(answer.and_then(Result::ok).map(|permit| (weight, permit)));
+            }
+            prop_assert!(waiting.iter().all(|&Waits(task, ..)| tasks[task].run().is_none()));
+            prop_assert_eq!(bench.limiter.num_waiters(), waiting.len());
+            prop_assert_eq!(bench.limiter.stats().in_flight, u64::from(held));
+        }
+    }
+}

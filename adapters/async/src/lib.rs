@@ -12,6 +12,7 @@
 #[doc(hidden)]
 pub mod doc;
 mod drive;
+pub mod gate;
 mod limiter;
 mod rate_limiter;
 mod runtime;
@@ -21,6 +22,7 @@ mod turns;
 mod wait;
 mod wakes;
 
+pub use gate::{Gate, GatePermit, GateRefused};
 pub use limiter::{Limiter, LimiterPermit};
 pub use rate_limiter::RateLimiter;
 pub use runtime::Runtime;

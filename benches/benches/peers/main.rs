@@ -4,6 +4,7 @@ mod atomic_bucket;
 mod drr;
 mod estimators;
 mod gate;
+mod gate_async;
 mod inflight;
 mod keyed;
 mod limiter;
@@ -27,5 +28,6 @@ fn main() {
     keyed::run(&mut criterion);
     inflight::run(&mut criterion);
     semaphore_async::run(&mut criterion);
+    gate_async::run(&mut criterion);
     criterion.final_summary();
 }

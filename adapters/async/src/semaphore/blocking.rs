@@ -57,7 +57,10 @@ impl Semaphore {
     ///
     /// # Errors
     /// As [`acquire_many`](Self::acquire_many).
-    pub fn blocking_acquire_many_owned(self: Arc<Self>, n: u32) -> Result<OwnedSemaphorePermit, AcquireError> {
+    pub fn blocking_acquire_many_owned(
+        self: Arc<Self>,
+        n: u32,
+    ) -> Result<OwnedSemaphorePermit, AcquireError> {
         block_on(self.acquire_many_owned(n))
     }
 

@@ -164,7 +164,9 @@ impl<T, O> Line<T, O> {
             self.vacate(turns, place.index);
             return Leave::Told;
         }
-        let Some(Stand::InLine(_, waker)) = self.unlink(place.index, Stand::Free) else { return Leave::Granted };
+        let Some(Stand::InLine(_, waker)) = self.unlink(place.index, Stand::Free) else {
+            return Leave::Granted;
+        };
         self.end_turn(turns, place.index);
         Leave::Waited { waker, was_front }
     }

@@ -1,8 +1,9 @@
 //! [`Wakes`]: wakers collected under a lock, to be woken without it.
 
 use core::mem::ManuallyDrop;
+use core::panic::AssertUnwindSafe;
 use core::task::Waker;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::catch_unwind;
 
 /// So many are woken for each time the lock is taken.
 const BATCH: usize = 32;

@@ -231,9 +231,10 @@ impl<R: Runtime, C: Capacity, O: Observer> Waiting<'_, R, C, O> {
             state = shared.state.lock();
             told = state.waiters.told(place);
             if let Told::Nothing = told {
-                unused = unused.and_then(|waker| state.waiters.leave_waker(place, waker));
+                let before = unused.and_then(|waker| state.waiters.leave_waker(place, waker));
                 let timer = if who == Waiter::Future { state.tend(now) } else { None };
                 drop(state);
+                drop(before);
                 shared.set_timer(timer);
                 return Poll::Pending;
             }

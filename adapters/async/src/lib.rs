@@ -11,6 +11,7 @@
 
 #[doc(hidden)]
 pub mod doc;
+pub mod door;
 mod drive;
 pub mod gate;
 mod limiter;
@@ -22,6 +23,7 @@ mod turns;
 mod wait;
 mod wakes;
 
+pub use door::{Admission, Admitted, InFlight, InFlightSlot};
 pub use gate::{Gate, GatePermit, GateRefused};
 pub use limiter::{Limiter, LimiterPermit};
 pub use rate_limiter::RateLimiter;

@@ -523,7 +523,7 @@ fn outside_of_a_runtime_entering_panics_and_leaves_nothing_behind() {
     let gate = Gate::with_observer(of, Settings::default(), Budget::new(1), NoObserver).unwrap();
     let running = gate.try_enter(Job::new(1)).unwrap();
     let asking = gate.clone();
-    let outside = std::panic::AssertUnwindSafe(move || {
+    let outside = core::panic::AssertUnwindSafe(move || {
         Task::new(async move { asking.enter(Job::new(1)).await }).poll().is_none()
     });
     assert!(std::panic::catch_unwind(outside).is_err());

@@ -17,22 +17,36 @@ const FLAG: &str = "--cfg tollgate_loom";
 /// How many involuntary thread switches a model explores in one run; one or two expose most races.
 const PREEMPTIONS: &str = "3";
 
-/// Runs every model of the core.
+/// A crate that has models.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub(crate) struct Models {
+    package: &'static str,
+    /// From the workspace's directory.
+    tests: &'static str,
+}
+
+pub(crate) const CORE: Models = Models { package: "tollgate", tests: "core/tests" };
+pub(crate) const FUTURES: Models = Models { package: "tollgate-async", tests: "adapters/async/tests" };
+
+/// Runs every model.
 pub(crate) fn run() -> Result<()> {
-    if models(root())?.is_empty() {
-        bail!("core/tests has no loom_*.rs: the lock-free paths are not shown to be right");
+    for of in [CORE, FUTURES] {
+        if models(root(), of)?.is_empty() {
+            bail!("{} has no loom_*.rs: what threads share is not shown to be right", of.tests);
+        }
+        workspace::run(&mut command(of, ALL, &target().join("loom")))?;
     }
-    workspace::run(&mut command(ALL, &target().join("loom")))
+    Ok(())
 }
 
 /// The command that runs the models of the test targets that match `tests`, building in `target`.
-pub(crate) fn command(tests: &str, target: &Path) -> Command {
+pub(crate) fn command(of: Models, tests: &str, target: &Path) -> Command {
     let mut flags = env::var("RUSTFLAGS").unwrap_or_default();
     if !flags.is_empty() {
         flags.push(' ');
     }
     flags.push_str(FLAG);
-    let mut test = cargo(["test", "--package", "tollgate", "--profile", "loom", "--test", tests]);
+    let mut test = cargo(["test", "--package", of.package, "--profile", "loom", "--test", tests]);
     test.env("RUSTFLAGS", flags).env("CARGO_TARGET_DIR", target);
     if env::var_os("LOOM_MAX_PREEMPTIONS").is_none() {
         test.env("LOOM_MAX_PREEMPTIONS", PREEMPTIONS);
@@ -41,8 +55,8 @@ pub(crate) fn command(tests: &str, target: &Path) -> Command {
 }
 
 /// The test files that hold models.
-fn models(workspace: &Path) -> Result<Vec<String>> {
-    let tests = workspace.join("core/tests");
+fn models(workspace: &Path, of: Models) -> Result<Vec<String>> {
+    let tests = workspace.join(of.tests);
     if !tests.is_dir() {
         return Ok(Vec::new());
     }

@@ -14,14 +14,16 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail, ensure};
 
-use crate::loom;
+use crate::loom::{self, Models};
 use crate::workspace::{root, target};
 
-/// A file of the core, and the models that are to notice when it is broken.
+/// A file, and the models that are to notice when it is broken.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Code {
     /// From the workspace's directory.
     pub(crate) file: &'static str,
+    /// Whose models.
+    pub(crate) of: Models,
     /// The test target.
     pub(crate) models: &'static str,
 }
@@ -64,16 +66,17 @@ pub(crate) fn run(args: &Args) -> Result<()> {
 
     let copy = Copy::lay(&target().join("mutants"))?;
     println!("the models on the unchanged copy");
-    let models: BTreeSet<&str> = chosen.iter().map(|mutant| mutant.code.models).collect();
-    for models in models {
-        if let Fate::Killed(by) = copy.try_models(models)? {
+    let models: BTreeSet<(Models, &str)> =
+        chosen.iter().map(|mutant| (mutant.code.of, mutant.code.models)).collect();
+    for (of, models) in models {
+        if let Fate::Killed(by) = copy.try_models(of, models)? {
             bail!("{by} fails on the unchanged code, so it tells nothing about mutants");
         }
     }
     let mut survivors = Vec::new();
     for (index, mutant) in chosen.iter().enumerate() {
         let started = Instant::now();
-        let fate = copy.with(mutant, |copy| copy.try_models(mutant.code.models))?;
+        let fate = copy.with(mutant, |copy| copy.try_models(mutant.code.of, mutant.code.models))?;
         let verdict = match &fate {
             Fate::Killed(by) => format!("killed by {by}"),
             Fate::Survived => "SURVIVED".to_owned(),
@@ -127,7 +130,7 @@ struct Copy {
 }
 
 impl Copy {
-    /// Copies what building the core's tests takes.
+    /// Copies what building the models takes.
     fn lay(place: &Path) -> Result<Self> {
         let workspace = place.join("workspace");
         if workspace.exists() {
@@ -149,8 +152,8 @@ impl Copy {
     }
 
     /// Runs models, and names the first that fails.
-    fn try_models(&self, models: &str) -> Result<Fate> {
-        let mut models = loom::command(models, &self.target);
+    fn try_models(&self, of: Models, models: &str) -> Result<Fate> {
+        let mut models = loom::command(of, models, &self.target);
         // A failing model is expected; where it failed is of no interest.
         models.env("RUST_BACKTRACE", "0").current_dir(&self.workspace).stdin(Stdio::null());
         let output = models.output().context("cannot start cargo")?;

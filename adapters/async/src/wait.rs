@@ -18,8 +18,8 @@
 //! **I2** who is in line has a waker there, and who left it was handed out its waker exactly once; **I3** the turn of a
 //! slot grows by one whenever its occupant is granted or leaves, so a [`Place`] is never mistaken for a later one.
 //!
-//! **Work** O(1) for each call. **Memory** 64 bytes for each of the most that ever waited at once; nothing is allocated
-//! below that mark, and nothing given back.
+//! **Work** O(1) for each call. **Memory** a slot and a word for each of the most that ever waited at once, 56 bytes where
+//! the payload has 4; nothing is allocated below that mark, and nothing given back.
 
 mod line;
 mod turns;
@@ -27,4 +27,4 @@ mod wakes;
 
 pub(crate) use line::{Leave, Line, Look, Place};
 pub(crate) use turns::Turns;
-pub(crate) use wakes::Wakes;
+pub(crate) use wakes::{Wakes, wake};

@@ -1,11 +1,22 @@
 //! The mutants, file by file, in the order of the source.
 
 use super::{Code, Mutant};
+use crate::loom::{CORE, FUTURES};
 
-const PERMITS: Code = Code { file: "core/src/permit/atomic.rs", models: "loom_permits" };
-const BUCKET: Code = Code { file: "core/src/rate/atomic.rs", models: "loom_bucket" };
-const WINDOW: Code = Code { file: "core/src/adapt/atomic_window.rs", models: "loom_window" };
-const UNITS: Code = Code { file: "core/src/rate/units.rs", models: "loom_bucket" };
+const PERMITS: Code = Code { file: "core/src/permit/atomic.rs", of: CORE, models: "loom_permits" };
+const BUCKET: Code = Code { file: "core/src/rate/atomic.rs", of: CORE, models: "loom_bucket" };
+const WINDOW: Code = Code { file: "core/src/adapt/atomic_window.rs", of: CORE, models: "loom_window" };
+const UNITS: Code = Code { file: "core/src/rate/units.rs", of: CORE, models: "loom_bucket" };
+
+const TURNS: Code = Code { file: "adapters/async/src/wait/turns.rs", of: FUTURES, models: "loom_semaphore" };
+const LINE: Code = Code { file: "adapters/async/src/wait/line.rs", of: FUTURES, models: "loom_semaphore" };
+const QUEUE: Code =
+    Code { file: "adapters/async/src/semaphore/queue.rs", of: FUTURES, models: "loom_semaphore" };
+const SEMAPHORE: Code =
+    Code { file: "adapters/async/src/semaphore.rs", of: FUTURES, models: "loom_semaphore" };
+
+const LIMIT: Code =
+    Code { file: "adapters/async/src/semaphore/limit.rs", of: FUTURES, models: "loom_semaphore" };
 
 pub(super) const MUTANTS: &[Mutant] = &[
     Mutant {
@@ -204,5 +215,120 @@ pub(super) const MUTANTS: &[Mutant] = &[
         code: WINDOW,
         from: "if successes > 0 { self.least.swap(u64::MAX, Ordering::Relaxed) } else { u64::MAX };",
         to: "self.least.load(Ordering::Relaxed);\n        self.least.store(u64::MAX, Ordering::Relaxed);",
+    },
+    Mutant {
+        name: "turns: a grant is looked at relaxed",
+        code: TURNS,
+        from: "word.load(Ordering::Acquire) != place",
+        to: "word.load(Ordering::Relaxed) != place",
+    },
+    Mutant {
+        name: "turns: a grant is noted relaxed",
+        code: TURNS,
+        from: "word.store(turn, Ordering::Release);",
+        to: "word.store(turn, Ordering::Relaxed);",
+    },
+    Mutant {
+        name: "line: a turn does not end",
+        code: LINE,
+        from: "slot.turn = slot.turn.saturating_add(1);",
+        to: "slot.turn = slot.turn.saturating_add(0);",
+    },
+    Mutant {
+        name: "line: one who was granted is handed the former waker",
+        code: LINE,
+        from: "_ => Err(waker),",
+        to: "_ => Ok(waker),",
+    },
+    Mutant {
+        name: "queue: a release does not look for those who wait",
+        code: QUEUE,
+        from: "} else if AtomicPermits::adopt(&self.permits, n).release() {",
+        to: "} else if AtomicPermits::adopt(&self.permits, n).release() && n == u32::MAX {",
+    },
+    Mutant {
+        name: "queue: one in front that leaves lets nobody go",
+        code: QUEUE,
+        from: "if was_front {",
+        to: "if was_front && n == u32::MAX {",
+    },
+    Mutant {
+        name: "queue: a grant that is left before it is seen is lost",
+        code: QUEUE,
+        from: "return self.give_back(n);",
+        to: "return;",
+    },
+    Mutant {
+        name: "queue: a grant that is left while the lock is awaited is lost",
+        code: QUEUE,
+        from: "drop(queue);\n                self.give_back(n);",
+        to: "drop(queue);",
+    },
+    Mutant {
+        name: "queue: permits are handed over above the limit",
+        code: QUEUE,
+        from: "let fits = self.permits.in_use() <= self.permits.limit() &&",
+        to: "let fits =",
+    },
+    Mutant {
+        name: "queue: permits are handed over whoever waits for how many",
+        code: QUEUE,
+        from: "fits && queue.line.front() == Some(&n)",
+        to: "fits && queue.line.front().is_some()",
+    },
+    Mutant {
+        name: "queue: what is handed over ends the serving",
+        code: QUEUE,
+        from: "Some((_, waker)) if self.has_to_wait(queue.line.front()) => {",
+        to: "Some((_, waker)) if n > 0 => {",
+    },
+    Mutant {
+        name: "queue: the announcement is not taken back",
+        code: QUEUE,
+        from: "self.permits.retract();\n        false",
+        to: "false",
+    },
+    Mutant {
+        name: "queue: the announcement is taken back while somebody waits",
+        code: QUEUE,
+        from: "_ => return false,\n",
+        to: "_ => {\n                        self.permits.retract();\n                        return false;\n                    }\n",
+    },
+    Mutant {
+        name: "queue: a pause is not announced",
+        code: QUEUE,
+        from: "self.permits.announce();",
+        to: "{}",
+    },
+    Mutant {
+        name: "queue: a waker that comes too late is taken for parked",
+        code: QUEUE,
+        from: "if parked.is_ok() {",
+        to: "if parked.is_ok() || parked.is_err() {",
+    },
+    Mutant { name: "queue: nobody is woken", code: QUEUE, from: "wakes.wake();\n            if", to: "if" },
+    Mutant {
+        name: "semaphore: closing tells nobody",
+        code: SEMAPHORE,
+        from: "self.permits.close();\n        self.serve(queue);",
+        to: "self.permits.close();\n        drop(queue);",
+    },
+    Mutant {
+        name: "semaphore: a limit that is raised grants to nobody",
+        code: LIMIT,
+        from: "unwrap_or(u32::MAX))?;\n        self.serve(queue);",
+        to: "unwrap_or(u32::MAX))?;\n        drop(queue);",
+    },
+    Mutant {
+        name: "semaphore: permits that are added grant to nobody",
+        code: LIMIT,
+        from: "self.permits.set_limit(narrow(limit));\n        self.serve(queue);",
+        to: "self.permits.set_limit(narrow(limit));\n        drop(queue);",
+    },
+    Mutant {
+        name: "semaphore: what was forgotten comes back twice",
+        code: LIMIT,
+        from: "queue.forgotten -= back;",
+        to: "queue.forgotten -= back;\n        drop(AtomicPermits::adopt(&self.permits, back));",
     },
 ];

@@ -108,7 +108,7 @@ impl<P: Deref<Target = Semaphore>> Waiting<P> {
     #[inline]
     fn poll(&mut self, context: &Context<'_>) -> Poll<Result<(P, u32), AcquireError>> {
         let semaphore = self.semaphore.as_deref().unwrap_or_else(|| polled_again());
-        let answer = if self.place.is_none() && semaphore.take(self.n).is_ok() {
+        let answer = if self.place.is_none() && semaphore.takes(self.n) {
             Ok(())
         } else {
             ready!(wait(semaphore, self.n, &mut self.place, context))

@@ -1,10 +1,10 @@
 //! The guards that hold permits.
 
 use core::fmt;
+use core::mem;
 use core::ops::Deref;
+use core::ptr;
 use std::sync::Arc;
-
-use tollgate::permit::{AtomicPermits, Permit};
 
 use super::{Semaphore, count};
 
@@ -58,13 +58,13 @@ impl<'a> SemaphorePermit<'a> {
     /// The semaphore that these are of.
     #[must_use]
     pub const fn semaphore(&self) -> &'a Semaphore {
-        self.0.0.origin().0
+        self.0.semaphore
     }
 
     /// How many permits this holds.
     #[must_use]
     pub fn num_permits(&self) -> usize {
-        count(self.0.0.num_permits())
+        count(self.0.n)
     }
 }
 
@@ -121,13 +121,13 @@ impl OwnedSemaphorePermit {
     /// The semaphore that these are of.
     #[must_use]
     pub const fn semaphore(&self) -> &Arc<Semaphore> {
-        &self.0.0.origin().0
+        &self.0.semaphore
     }
 
     /// How many permits this holds.
     #[must_use]
     pub fn num_permits(&self) -> usize {
-        count(self.0.0.num_permits())
+        count(self.0.n)
     }
 }
 
@@ -137,68 +137,48 @@ impl fmt::Debug for OwnedSemaphorePermit {
     }
 }
 
-/// A pointer to a semaphore, as one to its permits.
-#[derive(Clone)]
-struct Of<P>(P);
-
-impl<P: Deref<Target = Semaphore>> Deref for Of<P> {
-    type Target = AtomicPermits;
-
-    #[inline]
-    fn deref(&self) -> &AtomicPermits {
-        &self.0.permits
-    }
-}
-
 /// Both guards, over the pointer to the semaphore.
-struct Held<P: Deref<Target = Semaphore>>(Permit<Of<P>>);
+struct Held<P: Deref<Target = Semaphore>> {
+    semaphore: P,
+    n: u32,
+}
 
 impl<P: Deref<Target = Semaphore>> Held<P> {
     #[inline]
     const fn of(semaphore: P, n: u32) -> Self {
-        Self(AtomicPermits::adopt(Of(semaphore), n))
+        Self { semaphore, n }
     }
 
-    fn forget(mut self)
-    where
-        P: Clone,
-    {
-        let weight = self.0.num_permits();
-        if let Some(all) = self.0.split(weight) {
-            all.forget();
-            self.0.origin().0.note_forgotten(weight);
-        }
+    fn forget(mut self) {
+        let n = mem::take(&mut self.n);
+        self.semaphore.note_forgotten(n);
     }
 
     #[track_caller]
-    fn merge(&mut self, mut other: Self)
-    where
-        P: Clone,
-    {
-        // Looked at first: what is dropped without its guard tells nobody.
+    fn merge(&mut self, mut other: Self) {
         assert!(
-            core::ptr::eq::<AtomicPermits>(&**self.0.origin(), &**other.0.origin()),
+            ptr::eq::<Semaphore>(&*self.semaphore, &*other.semaphore),
             "permits of different semaphores cannot be merged"
         );
-        if let Some(all) = other.0.split(other.0.num_permits()) {
-            let _merged = self.0.merge(all);
-        }
+        // No overflow: both are part of one `in_use`.
+        self.n += mem::take(&mut other.n);
     }
 
     fn split(&mut self, n: usize) -> Option<Self>
     where
         P: Clone,
     {
-        self.0.split(u32::try_from(n).ok()?).map(Self)
+        let n = u32::try_from(n).ok()?;
+        self.n = self.n.checked_sub(n)?;
+        Some(Self::of(self.semaphore.clone(), n))
     }
 }
 
 impl<P: Deref<Target = Semaphore>> Drop for Held<P> {
     #[inline]
     fn drop(&mut self) {
-        if self.0.num_permits() != 0 && self.0.give_back() {
-            let semaphore = &self.0.origin().0;
-            semaphore.serve(semaphore.queue.lock());
+        if self.n != 0 {
+            self.semaphore.give_back(self.n);
         }
     }
 }

@@ -7,7 +7,7 @@ use tollgate::permit::AtomicPermits;
 
 use super::{AcquireError, Semaphore, TryAcquireError};
 use crate::sync::MutexGuard;
-use crate::wait::{Leave, Line, Look, Place, Wakes};
+use crate::wait::{Leave, Line, Look, Place, Wakes, wake};
 
 #[derive(Debug)]
 pub(super) struct Queue {
@@ -45,6 +45,10 @@ impl Semaphore {
     /// Whether it was taken. The second look, with the line locked: what came back since the first one is seen, and what
     /// comes back from now on is announced to.
     fn join_locked(&self, queue: &mut Queue, n: u32) -> Result<bool, AcquireError> {
+        if n == 0 {
+            // None are there even if others wait.
+            return if self.is_closed() { Err(AcquireError::Closed) } else { Ok(true) };
+        }
         if !queue.line.is_empty() {
             // Announced already.
             return if self.is_closed() {
@@ -121,17 +125,51 @@ impl Semaphore {
     }
 
     /// Gives back `n` permits that nobody holds any more.
-    fn give_back(&self, n: u32) {
-        if AtomicPermits::adopt(&self.permits, n).release() {
+    #[inline]
+    pub(super) fn give_back(&self, n: u32) {
+        if self.permits.has_waiters() {
+            self.hand_over(n);
+        } else if AtomicPermits::adopt(&self.permits, n).release() {
             self.serve(self.queue.lock());
         }
     }
 
+    /// Gives `n` permits to the front of the line as they are, if it waits for so many, or else back.
+    #[cold]
+    fn hand_over(&self, n: u32) {
+        let mut queue = self.queue.lock();
+        // Within the limit it would be granted them as soon as they are back; the lock keeps the limit as it is.
+        let fits = self.permits.in_use() <= self.permits.limit() && !self.is_closed();
+        let handed =
+            if fits && queue.line.front() == Some(&n) { queue.line.grant_front(&self.turns) } else { None };
+        match handed {
+            Some((_, waker)) if self.has_to_wait(queue.line.front()) => {
+                drop(queue);
+                wake(waker);
+            }
+            Some((_, waker)) => self.serve_after(queue, Wakes::of(waker)),
+            None => {
+                drop(AtomicPermits::adopt(&self.permits, n));
+                self.serve(queue);
+            }
+        }
+    }
+
+    /// Whether somebody is in front, and stays there.
+    fn has_to_wait(&self, front: Option<&u32>) -> bool {
+        front.is_some_and(|&n| {
+            self.may_wait(n) && self.permits.in_use().saturating_add(n) > self.permits.limit()
+        })
+    }
+
     /// Grants to the front of the line while it fits, and wakes whom it granted to, with the lock released.
     #[cold]
-    pub(super) fn serve<'a>(&'a self, mut queue: MutexGuard<'a, Queue>) {
+    pub(super) fn serve<'a>(&'a self, queue: MutexGuard<'a, Queue>) {
+        self.serve_after(queue, Wakes::new());
+    }
+
+    fn serve_after<'a>(&'a self, mut queue: MutexGuard<'a, Queue>, mut wakes: Wakes) {
         loop {
-            let mut wakes = Wakes::new();
             let more = self.grant(&mut queue, &mut wakes);
             drop(queue);
             wakes.wake();

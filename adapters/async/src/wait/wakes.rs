@@ -17,6 +17,14 @@ impl Wakes {
         Self(heapless::Vec::new())
     }
 
+    /// A batch that begins with this one.
+    pub(crate) fn of(first: Waker) -> Self {
+        let mut batch = Self::new();
+        // There is room.
+        let _pushed = batch.push(first);
+        batch
+    }
+
     pub(crate) fn is_full(&self) -> bool {
         self.0.is_full()
     }
@@ -26,21 +34,22 @@ impl Wakes {
         self.0.push(waker)
     }
 
-    /// Wakes all, in the order in which they came. One that panics does not keep the others asleep, nor does it hurt the
-    /// caller, who has nothing to do with it: the panic hook has reported it.
+    /// Wakes all, in the order in which they came, [one](wake) like the other.
     #[inline]
     pub(crate) fn wake(&mut self) {
         self.0.reverse();
-        while !self.0.is_empty() {
-            let all = catch_unwind(AssertUnwindSafe(|| {
-                while let Some(waker) = self.0.pop() {
-                    waker.wake();
-                }
-            }));
-            if let Err(payload) = all {
-                // Dropping it may panic again, so it is not.
-                let _leaked = ManuallyDrop::new(payload);
-            }
+        while let Some(waker) = self.0.pop() {
+            wake(waker);
         }
+    }
+}
+
+/// Wakes one. If it panics, it does not keep others asleep, nor does it hurt the caller, who has nothing to do with it: the
+/// panic hook has reported it.
+#[inline]
+pub(crate) fn wake(waker: Waker) {
+    if let Err(payload) = catch_unwind(AssertUnwindSafe(|| waker.wake())) {
+        // Dropping it may panic again, so it is not.
+        let _leaked = ManuallyDrop::new(payload);
     }
 }

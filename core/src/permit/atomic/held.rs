@@ -17,13 +17,6 @@ impl<P: Deref<Target = AtomicPermits>> Permit<P> {
     /// gives them back too, but tells nobody.
     #[must_use = "if waiters are announced, somebody has to grant to them"]
     pub fn release(mut self) -> bool {
-        self.give_back()
-    }
-
-    /// As [`release`](Self::release), in place, for the `Drop` of a guard around it: it holds none from then on.
-    #[inline]
-    #[must_use = "if waiters are announced, somebody has to grant to them"]
-    pub fn give_back(&mut self) -> bool {
         let weight = core::mem::take(&mut self.weight);
         self.permits.give_back(weight)
     }
@@ -31,12 +24,6 @@ impl<P: Deref<Target = AtomicPermits>> Permit<P> {
     /// Never gives the permits back: they stay in use for good.
     pub fn forget(mut self) {
         self.weight = 0;
-    }
-
-    /// What the permits are of.
-    #[must_use]
-    pub const fn origin(&self) -> &P {
-        &self.permits
     }
 
     /// How many permits this holds.

@@ -35,7 +35,7 @@ pub use bucket::{BucketState, Inherit, Overshoot, Oversize, Policy, Reservation,
 #[cfg(feature = "std")]
 pub use keyed::ShardedKeyed;
 #[cfg(feature = "alloc")]
-pub use keyed::{Keyed, KeyedSnapshot, WhenFull};
+pub use keyed::{Keyed, KeyedReservation, KeyedSnapshot, WhenFull};
 #[cfg(feature = "alloc")]
 pub use limits::{AccountId, Denied, Limits, LimitsSettings, LimitsSnapshot, WindowState};
 pub use quota::Quota;

@@ -29,7 +29,8 @@ pub use tollgate_async::*;
 
 /// [`tollgate_async::RateLimiter`] on async-std.
 pub type RateLimiter = tollgate_async::RateLimiter<AsyncStd>;
-
+/// [`tollgate_async::KeyedRateLimiter`] on async-std.
+pub type KeyedRateLimiter<K> = tollgate_async::KeyedRateLimiter<K, AsyncStd>;
 /// [`tollgate_async::Limiter`] on async-std.
 pub type Limiter<E> = tollgate_async::Limiter<E, AsyncStd>;
 /// [`tollgate_async::LimiterPermit`] on async-std.

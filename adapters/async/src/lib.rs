@@ -5,7 +5,7 @@
 //!
 //! | question | type |
 //! | --- | --- |
-//! | how fast? | [`RateLimiter`] |
+//! | how fast? | [`RateLimiter`], [`KeyedRateLimiter`] |
 //! | how many is right? | [`Limiter`] |
 #![forbid(unsafe_code)]
 
@@ -26,7 +26,7 @@ mod wakes;
 pub use door::{Admission, Admitted, InFlight, InFlightSlot};
 pub use gate::{Gate, GatePermit, GateRefused};
 pub use limiter::{Limiter, LimiterPermit};
-pub use rate_limiter::RateLimiter;
+pub use rate_limiter::{KeyedRateLimiter, RateLimiter};
 pub use runtime::Runtime;
 pub use semaphore::{
     Acquire, AcquireError, AcquireOwned, OwnedSemaphorePermit, Semaphore, SemaphorePermit, TryAcquireError,

@@ -4,6 +4,7 @@
 //! the instants it tells are exact, and what they cost is told in its own module, in short: each waiter sets one timer to
 //! the instant at which it is due, is woken there, and needs nobody else to be polled.
 
+mod keyed;
 mod line;
 mod waiting;
 
@@ -13,6 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tollgate::rate::{BucketState, Inherit, Policy, Quota, Reservation, TokenBucket};
 use tollgate::{ConfigError, Refused, Timestamp};
 
+pub use self::keyed::KeyedRateLimiter;
 use self::line::Line;
 use self::waiting::Waiting;
 use crate::Runtime;

@@ -329,6 +329,33 @@ fn report_32_a_grant_that_is_not_fetched_goes_back_to_who_only_tries() {
 }
 
 #[test]
+fn a_grant_may_be_fetched_until_its_deadline_and_none_is_made_after_it() {
+    let bench = Bench::new(1);
+    let held = bench.take();
+    let (mut first, mut second) = (bench.ask(None, 1, at(50)), bench.ask(None, 1, at(60)));
+    let mut third = bench.wait();
+    held.success();
+    bench.runtime.set(at(50));
+    assert!(bench.limiter.try_acquire(None).is_err());
+    let held = granted(&mut first).unwrap();
+    // The second is not polled at its deadline, and passed over afterwards.
+    bench.runtime.set(at(61));
+    held.success();
+    assert!(granted(&mut third).is_some());
+    assert_eq!(refused(&mut second), Some(Reason::DeadlineExceeded));
+    assert_eq!(bench.limiter.stats().admitted, 3, "it was never let in");
+}
+
+#[test]
+fn a_newcomer_of_another_class_passes_only_within_its_share() {
+    let bench = Bench::with(4, &shares()[..1], 100);
+    let _held: Vec<_> = (0..3).map(|_| bench.limiter.try_acquire(Some(LIVE)).unwrap()).collect();
+    let _big = bench.ask(None, 2, Timestamp::MAX);
+    assert!(bench.limiter.try_acquire(Some(LIVE)).is_err(), "there is one, and it is not LIVE's");
+    let _small = bench.ask(Some(LIVE), 1, Timestamp::MAX);
+}
+
+#[test]
 fn who_waits_with_a_deadline_is_refused_then_and_not_before() {
     let bench = Bench::new(1);
     let _held = bench.take();
@@ -531,15 +558,16 @@ proptest! {
                     let until = now + step;
                     while let Some(next) = bench.runtime.next().filter(|&next| next <= at(until)) {
                         bench.runtime.set(next);
-                        let over: Vec<_> = waiting.iter().filter(|it| at(it.2) <= next).copied().collect();
-                        waiting.retain(|it| at(it.2) > next);
-                        for Waits(task, ..) in over {
+                        // One after the other: who goes may make room for who would go next.
+                        while let Some(over) = waiting.iter().position(|it| at(it.2) <= next) {
+                            let Waits(task, ..) = waiting.remove(over).unwrap();
                             prop_assert_eq!(refused(&mut tasks[task]), Some(Reason::DeadlineExceeded));
-                        }
-                        for (task, weight, fits) in decide(&mut waiting, &mut held, limit, next.as_nanos()) {
-                            let answer = tasks[task].run().unwrap();
-                            prop_assert_eq!(answer.is_ok(), fits);
-                            permits.extend(answer.ok().map(|permit| (weight, permit)));
+                            let decided = decide(&mut waiting, &mut held, limit, next.as_nanos());
+                            for (task, weight, fits) in decided {
+                                let answer = tasks[task].run().unwrap();
+                                prop_assert_eq!(answer.is_ok(), fits);
+                                permits.extend(answer.ok().map(|permit| (weight, permit)));
+                            }
                         }
                     }
                     bench.runtime.set(at(until));

@@ -28,7 +28,8 @@ pub use tollgate_async::*;
 
 /// [`tollgate_async::RateLimiter`] on smol.
 pub type RateLimiter = tollgate_async::RateLimiter<Smol>;
-
+/// [`tollgate_async::KeyedRateLimiter`] on smol.
+pub type KeyedRateLimiter<K> = tollgate_async::KeyedRateLimiter<K, Smol>;
 /// [`tollgate_async::Limiter`] on smol.
 pub type Limiter<E> = tollgate_async::Limiter<E, Smol>;
 /// [`tollgate_async::LimiterPermit`] on smol.

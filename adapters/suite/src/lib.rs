@@ -7,6 +7,7 @@
 #![allow(clippy::missing_panics_doc, missing_docs)]
 
 mod harness;
+pub mod keyed_rate_limiter;
 pub mod limiter;
 pub mod rate_limiter;
 pub mod timer;
@@ -34,6 +35,14 @@ macro_rules! suite {
             a_new_quota_reaches_who_waits
             threads_wait_in_the_same_line
             many_tasks_get_what_the_quota_allows_and_no_more
+        );
+        $crate::suite!($harness, keyed_rate_limiter:
+            each_key_waits_for_itself_alone
+            report_12_who_is_parked_without_being_polled_holds_up_nobody
+            report_24_who_is_behind_one_that_left_is_due_earlier
+            a_new_quota_reaches_who_waits
+            threads_wait_in_the_same_line
+            many_tasks_get_what_each_key_allows_and_no_more
         );
         $crate::suite!($harness, limiter:
             report_22_a_lowered_limit_holds_while_somebody_waits

@@ -172,7 +172,7 @@ pub fn report_32_a_grant_that_is_not_fetched_goes_back_at_its_deadline<H: Harnes
     H::block_on(async {
         let limiter = limiter::<H>(1, &[], 9);
         let held = limiter.try_acquire(None).unwrap();
-        let deadline = limiter.now().saturating_add(20 * MS);
+        let deadline = limiter.now().saturating_add(400 * MS);
         let mut asleep = Box::pin(limiter.acquire_by(None, deadline));
         assert!(once(&mut asleep).await.is_none());
         let next = limiter.clone();

@@ -45,7 +45,8 @@ pub use tollgate_async::*;
 
 /// [`tollgate_async::RateLimiter`] on tokio.
 pub type RateLimiter = tollgate_async::RateLimiter<Tokio>;
-
+/// [`tollgate_async::KeyedRateLimiter`] on tokio.
+pub type KeyedRateLimiter<K> = tollgate_async::KeyedRateLimiter<K, Tokio>;
 /// [`tollgate_async::Limiter`] on tokio.
 pub type Limiter<E> = tollgate_async::Limiter<E, Tokio>;
 /// [`tollgate_async::LimiterPermit`] on tokio.

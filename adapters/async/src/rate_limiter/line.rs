@@ -5,11 +5,11 @@
 //!
 //! **Design.** Only the first in line has a reservation; of the others the line knows the cost. So a reservation that is
 //! cancelled is always the latest of the bucket, which is the case in which the bucket gives back exactly; and whoever
-//! leaves from further behind never took anything. When the first becomes due, the next one reserves *at that instant*, late
-//! as it may be noticed, so nothing accrues to nobody.
+//! leaves from further behind never took anything. When the first becomes due, the next one reserves *as of then*, late
+//! as it may be noticed, so nothing accrues to nobody: a nanosecond before, to be exact, since instants are rounded up and
+//! within the last of them the level may have fallen to nothing.
 //!
-//! While anybody waits the level of the bucket never falls to nothing, so it is linear in time and cost, and an instant
-//! worked out on arrival (all that is ahead, then this) is the same to the nanosecond as the one that is reserved in the end.
+//! So while anybody waits the level never falls to nothing, is linear in time and cost, and an instant worked out on arrival (all that is ahead, then this) is the same to the nanosecond as the one that is reserved in the end.
 //! That instant, `told`, is what a waiter sets its timer to. Nothing but a change of quota can make it later, and
 //! that tells everybody anew. Whoever is due earlier, because somebody ahead has left, learns of it when it becomes the first.
 //!
@@ -22,6 +22,7 @@
 //! **Work** O(1) and what becomes due; [`retell`](Line::retell) O(waiters).
 
 use core::task::Waker;
+use core::time::Duration;
 
 use tollgate::{Reason, Refused, Timestamp};
 
@@ -70,7 +71,7 @@ impl<T> Line<T> {
     pub(crate) fn settle(&mut self, bucket: &mut impl Bucket<Taken = T>, now: Timestamp, wakes: &mut Wakes) {
         while let Some((due, taken)) = self.first.take_if(|&mut (due, _)| due <= now) {
             self.answer_first(Ok(taken), now, wakes);
-            self.promote(bucket, due, wakes);
+            self.promote(bucket, due.saturating_sub(Duration::from_nanos(1)), wakes);
         }
     }
 
@@ -119,10 +120,12 @@ impl<T> Line<T> {
     /// beside is to be dropped outside of the lock.
     pub(crate) fn look(
         &mut self,
+        now: Timestamp,
         turn: Turn,
         waker: Waker,
     ) -> (Look<Result<T, Refused>>, [Option<Waker>; 2]) {
-        let first = self.first.as_ref().map(|&(due, _)| due).filter(|_| self.turns.first() == Some(turn));
+        let is_first = self.turns.first() == Some(turn);
+        let first = self.first.as_ref().map(|&(due, _)| due);
         if self.turns.get(turn).is_some_and(|waiter| waiter.answer.is_some())
             && let Some(Waiter { answer: Some(answer), waker: old, .. }) = self.turns.remove(turn)
         {
@@ -130,7 +133,8 @@ impl<T> Line<T> {
         }
         // Always there: only its owner gives the place back, and looks no more.
         let Some(waiter) = self.turns.get_mut(turn) else { return (Look::Until(None), [None, Some(waker)]) };
-        waiter.told = first.unwrap_or(waiter.told);
+        // Who was told too early, which a bucket that others take from may do, looks again when the first is due.
+        waiter.told = first.filter(|_| is_first || waiter.told <= now).unwrap_or(waiter.told);
         (Look::Until(Some(waiter.told)), [waiter.waker.replace(waker), None])
     }
 
@@ -203,6 +207,11 @@ impl<T> Line<T> {
         self.turns.len()
     }
 
+    /// Whether nobody waits, nor has an answer to fetch.
+    pub(crate) const fn is_unused(&self) -> bool {
+        self.turns.is_unused()
+    }
+
     /// The first in line reserves, as of `at` (I1). One for whom that is impossible is refused, and the next is first.
     fn promote(&mut self, bucket: &mut impl Bucket<Taken = T>, at: Timestamp, wakes: &mut Wakes) {
         while self.first.is_none()
@@ -223,7 +232,7 @@ impl<T> Line<T> {
     }
 
     /// The first in line gives back what it has reserved, until it [is promoted](Self::promote) again.
-    fn unreserve(&mut self, bucket: &mut impl Bucket<Taken = T>, now: Timestamp) {
+    pub(crate) fn unreserve(&mut self, bucket: &mut impl Bucket<Taken = T>, now: Timestamp) {
         if let Some((_, taken)) = self.first.take() {
             bucket.give_back(now, taken);
             self.ahead = self.ahead.saturating_add(self.first_cost().unwrap_or(0));

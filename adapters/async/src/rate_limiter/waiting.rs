@@ -26,7 +26,8 @@ impl<'a, R: Runtime> Waiting<'a, R> {
     pub(super) fn look(&mut self, waker: &Waker, at_least: Timestamp) -> Look<Result<(), Refused>> {
         let Some(turn) = self.turn else { return Look::Until(None) };
         let waker = waker.clone();
-        let (seen, _dropped_here) = self.limiter.with(at_least, |state, _, _| state.line.look(turn, waker));
+        let (seen, _dropped_here) =
+            self.limiter.with(at_least, |state, now, _| state.line.look(now, turn, waker));
         match seen {
             Look::Over(answer) => {
                 self.turn = None;

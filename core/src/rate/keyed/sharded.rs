@@ -6,12 +6,13 @@ use alloc::vec::Vec;
 use core::borrow::Borrow;
 use core::fmt;
 use core::hash::{BuildHasher, Hash};
+use core::time::Duration;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::table::Table;
-use super::{KeyedSnapshot, WhenFull};
+use super::{KeyedReservation, KeyedSnapshot, WhenFull};
 use crate::DefaultHasher;
-use crate::error::{ConfigError, Refused, Rules};
+use crate::error::{ConfigError, Reason, Refused, Rules};
 use crate::index::hash_of;
 use crate::num;
 use crate::observe::{KeyObserver, NoObserver};
@@ -148,6 +149,91 @@ impl<K: Hash + Eq, S: BuildHasher, O: KeyObserver<K>> ShardedKeyed<K, S, O> {
         let hash = hash_of(&self.hasher, key);
         let Some(mut table) = self.shard(hash) else { return Ok(()) };
         table.charge((&self.hasher, hash), now, key, cost)
+    }
+
+    /// Consumes `cost` tokens of `key`'s bucket now if they can be had within `max_wait`, ahead of their accrual, in the order
+    /// of the calls: a big request is not overtaken while it waits. Under [`WhenFull::Overflow`] those who have no place
+    /// wait for each other. O(1).
+    ///
+    /// # Errors
+    /// As [`try_acquire`](Self::try_acquire); `retry_at` is when the same call would be granted.
+    ///
+    /// ```
+    /// use core::time::Duration;
+    /// use tollgate::Timestamp;
+    /// use tollgate::rate::{ShardedKeyed, Quota, WhenFull};
+    ///
+    /// let clients: ShardedKeyed<u64> = ShardedKeyed::new(Quota::per_second(10).burst(1), 100, WhenFull::Refuse)?;
+    /// let first = clients.reserve(Timestamp::ZERO, &7, 1, Duration::MAX)?;
+    /// let second = clients.reserve(Timestamp::ZERO, &7, 1, Duration::MAX)?;
+    /// assert_eq!((first.ready_at().as_nanos(), second.ready_at().as_nanos()), (0, 100_000_000));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn reserve<Q>(
+        &self,
+        now: Timestamp,
+        key: &Q,
+        cost: u64,
+        max_wait: Duration,
+    ) -> Result<KeyedReservation, Refused>
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
+    {
+        let hash = hash_of(&self.hasher, key);
+        let Some(mut table) = self.shard(hash) else { return Err(Refused::because(Reason::KeyTableFull)) };
+        table.reserve((&self.hasher, hash), now, key, cost, max_wait)
+    }
+
+    /// Gives the latest reservation of `key` back: the bucket is as if it had never been, and the one before is the latest. Of
+    /// one after which something was taken, by anybody who shares the overflow state if it does, nothing is given back; nor
+    /// of one from before a change of quota. O(1).
+    ///
+    /// ```
+    /// use core::time::Duration;
+    /// use tollgate::Timestamp;
+    /// use tollgate::rate::{ShardedKeyed, Quota, WhenFull};
+    ///
+    /// let clients: ShardedKeyed<u64> = ShardedKeyed::new(Quota::per_second(10).burst(2), 100, WhenFull::Refuse)?;
+    /// let now = Timestamp::from_nanos(5);
+    /// clients.try_acquire(now, &7, 2)?;
+    /// let waits = clients.reserve(now, &7, 2, Duration::MAX)?;
+    /// clients.cancel(now, &7, waits);
+    /// assert!(clients.try_acquire(Timestamp::from_nanos(100_000_005), &7, 1).is_ok());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn cancel<Q>(&self, now: Timestamp, key: &Q, reservation: KeyedReservation)
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ?Sized,
+    {
+        let hash = hash_of(&self.hasher, key);
+        if let Some(mut table) = self.shard(hash) {
+            table.cancel(hash, now, key, &reservation);
+        }
+    }
+
+    /// Whether `cost` would be granted to `key` at `now` after `ahead` more tokens had been taken. Changes nothing. O(1).
+    ///
+    /// # Errors
+    /// As [`try_acquire`](Self::try_acquire).
+    ///
+    /// ```
+    /// use tollgate::Timestamp;
+    /// use tollgate::rate::{ShardedKeyed, Quota, WhenFull};
+    ///
+    /// let clients: ShardedKeyed<u64> = ShardedKeyed::new(Quota::per_second(10).burst(2), 100, WhenFull::Refuse)?;
+    /// let refused = clients.peek_behind(Timestamp::ZERO, &7, 2, 1).unwrap_err();
+    /// assert_eq!(refused.retry_at, Some(Timestamp::from_nanos(100_000_000)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn peek_behind<Q>(&self, now: Timestamp, key: &Q, ahead: u64, cost: u64) -> Result<(), Refused>
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ?Sized,
+    {
+        let hash = hash_of(&self.hasher, key);
+        self.shard(hash).map_or(Ok(()), |table| table.peek_behind(hash, now, key, ahead, cost))
     }
 
     /// Whether [`try_acquire`](Self::try_acquire) would grant `cost` at `now`. Changes nothing. O(1).

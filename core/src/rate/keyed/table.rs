@@ -1,10 +1,13 @@
 //! The table behind both forms: entries, a hand, an overflow state.
 
+mod ahead;
+
 use alloc::borrow::ToOwned;
 use core::borrow::Borrow;
 use core::hash::{BuildHasher, Hash};
 use core::num::NonZeroU64;
 
+pub use self::ahead::KeyedReservation;
 use super::{KeyedSnapshot, WhenFull};
 use crate::error::{ConfigError, Reason, Refused};
 use crate::index::hash_of;
@@ -65,6 +68,8 @@ pub(super) struct Table<K, O> {
     overflow: u64,
     counts: KeyedSnapshot,
     observer: O,
+    /// How often the quota was changed.
+    changes: u64,
 }
 
 impl<K: Hash + Eq, O: KeyObserver<K>> Table<K, O> {
@@ -87,6 +92,7 @@ impl<K: Hash + Eq, O: KeyObserver<K>> Table<K, O> {
             overflow: 0,
             counts: KeyedSnapshot::default(),
             observer,
+            changes: 0,
         })
     }
 
@@ -205,6 +211,7 @@ impl<K: Hash + Eq, O: KeyObserver<K>> Table<K, O> {
         self.overflow = carry(self.overflow);
         self.started = NEVER;
         self.units = units;
+        self.changes = self.changes.wrapping_add(1);
     }
 
     /// Looks at every key, O(keys).

@@ -7,6 +7,8 @@
 //! | --- | --- |
 //! | how fast? | [`RateLimiter`], [`KeyedRateLimiter`] |
 //! | how many is right? | [`Limiter`] |
+//! | who is next, of many tenants? | [`Gate`] |
+//! | and for requests of many owners | [`Admission`], [`InFlight`] |
 #![forbid(unsafe_code)]
 
 #[doc(hidden)]
@@ -31,4 +33,4 @@ pub use runtime::Runtime;
 pub use semaphore::{
     Acquire, AcquireError, AcquireOwned, OwnedSemaphorePermit, Semaphore, SemaphorePermit, TryAcquireError,
 };
-pub use tollgate::{ConfigError, Reason, Refused, Timestamp, adapt, rate};
+pub use tollgate::{ConfigError, Reason, Refused, Timestamp, adapt, observe, order, permit, rate};

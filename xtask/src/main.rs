@@ -10,6 +10,7 @@ mod demo;
 mod loom;
 mod mutants;
 mod no_std;
+mod soak;
 mod symbols;
 mod tools;
 mod workspace;
@@ -35,6 +36,8 @@ enum Task {
     BenchReport(bench_report::Args),
     /// Breaks the lock-free code in known ways and requires that a loom model notices each
     MutantsLoom(mutants::Args),
+    /// Uses every machine from threads and tasks at random, for minutes, and requires that everything comes back
+    Soak(soak::Args),
 }
 
 fn main() -> anyhow::Result<()> {
@@ -44,5 +47,6 @@ fn main() -> anyhow::Result<()> {
         Task::NoStd => no_std::run(),
         Task::BenchReport(args) => bench_report::run(&args),
         Task::MutantsLoom(args) => mutants::run(&args),
+        Task::Soak(args) => soak::run(&args),
     }
 }

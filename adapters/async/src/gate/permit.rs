@@ -105,6 +105,12 @@ impl<R: Runtime, C: Capacity, O: Observer> GatePermit<R, C, O> {
         }
     }
 
+    /// The gate it entered.
+    #[must_use]
+    pub const fn gate(&self) -> &Gate<R, C, O> {
+        &self.gate
+    }
+
     /// The job's name, for logs.
     #[must_use]
     pub const fn id(&self) -> JobId {

@@ -21,8 +21,9 @@ pub(crate) fn round(runtime: &Runtime, seed: u64, until: Instant) -> Result<Tall
         let (semaphore, counters) = (Arc::clone(&of_tasks), Arc::clone(&seen));
         async move {
             if chance.once_in(40) {
-                // More than the limit waits until it is raised.
-                let limit = 1 + chance.below(u64::from(MOST));
+                // Hardly ever below the largest request, behind which all others wait then.
+                let least = if chance.once_in(20) { 1 } else { 3 };
+                let limit = least + chance.below(u64::from(MOST) - least + 1);
                 drop(semaphore.set_limit(usize::try_from(limit).unwrap_or(1)));
             }
             let n = 1 + chance.small(3);

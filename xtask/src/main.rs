@@ -11,6 +11,7 @@ mod demo;
 mod loom;
 mod mutants;
 mod no_std;
+mod soak;
 mod symbols;
 mod tools;
 mod workspace;
@@ -38,6 +39,8 @@ enum Task {
     Counts(counts::Args),
     /// Breaks the lock-free code in known ways and requires that a loom model notices each
     MutantsLoom(mutants::Args),
+    /// Uses every machine from threads and tasks at random, for minutes, and requires that everything comes back
+    Soak(soak::Args),
 }
 
 fn main() -> anyhow::Result<()> {
@@ -48,5 +51,6 @@ fn main() -> anyhow::Result<()> {
         Task::BenchReport(args) => bench_report::run(&args),
         Task::Counts(args) => counts::run(&args),
         Task::MutantsLoom(args) => mutants::run(&args),
+        Task::Soak(args) => soak::run(&args),
     }
 }

@@ -36,6 +36,16 @@ pub type Limiter<E> = tollgate_async::Limiter<E, AsyncStd>;
 /// [`tollgate_async::LimiterPermit`] on async-std.
 pub type LimiterPermit<E> = tollgate_async::LimiterPermit<E, AsyncStd>;
 
+/// [`tollgate_async::Gate`] on async-std.
+pub type Gate<C = gate::Budget, O = observe::NoObserver> = tollgate_async::Gate<AsyncStd, C, O>;
+/// [`tollgate_async::GatePermit`] on async-std.
+pub type GatePermit<C = gate::Budget, O = observe::NoObserver> = tollgate_async::GatePermit<AsyncStd, C, O>;
+
+/// [`tollgate_async::Admission`] on async-std.
+pub type Admission<K> = tollgate_async::Admission<K, AsyncStd>;
+/// [`tollgate_async::InFlight`] on async-std.
+pub type InFlight<K> = tollgate_async::InFlight<K, AsyncStd>;
+
 /// What is beyond the clock's range is so far away.
 const FAR: Duration = Duration::from_secs(86_400 * 365 * 30);
 

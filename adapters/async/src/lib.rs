@@ -7,11 +7,15 @@
 //! | --- | --- |
 //! | how fast? | [`RateLimiter`], [`KeyedRateLimiter`] |
 //! | how many is right? | [`Limiter`] |
+//! | who is next, of many tenants? | [`Gate`] |
+//! | and for requests of many owners | [`Admission`], [`InFlight`] |
 #![forbid(unsafe_code)]
 
 #[doc(hidden)]
 pub mod doc;
+pub mod door;
 mod drive;
+pub mod gate;
 mod limiter;
 mod rate_limiter;
 mod runtime;
@@ -21,10 +25,12 @@ mod turns;
 mod wait;
 mod wakes;
 
+pub use door::{Admission, Admitted, InFlight, InFlightSlot};
+pub use gate::{Gate, GatePermit, GateRefused};
 pub use limiter::{Limiter, LimiterPermit};
 pub use rate_limiter::{KeyedRateLimiter, RateLimiter};
 pub use runtime::Runtime;
 pub use semaphore::{
     Acquire, AcquireError, AcquireOwned, OwnedSemaphorePermit, Semaphore, SemaphorePermit, TryAcquireError,
 };
-pub use tollgate::{ConfigError, Reason, Refused, Timestamp, adapt, rate};
+pub use tollgate::{ConfigError, Reason, Refused, Timestamp, adapt, observe, order, permit, rate};

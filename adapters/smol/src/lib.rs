@@ -35,6 +35,16 @@ pub type Limiter<E> = tollgate_async::Limiter<E, Smol>;
 /// [`tollgate_async::LimiterPermit`] on smol.
 pub type LimiterPermit<E> = tollgate_async::LimiterPermit<E, Smol>;
 
+/// [`tollgate_async::Gate`] on smol.
+pub type Gate<C = gate::Budget, O = observe::NoObserver> = tollgate_async::Gate<Smol, C, O>;
+/// [`tollgate_async::GatePermit`] on smol.
+pub type GatePermit<C = gate::Budget, O = observe::NoObserver> = tollgate_async::GatePermit<Smol, C, O>;
+
+/// [`tollgate_async::Admission`] on smol.
+pub type Admission<K> = tollgate_async::Admission<K, Smol>;
+/// [`tollgate_async::InFlight`] on smol.
+pub type InFlight<K> = tollgate_async::InFlight<K, Smol>;
+
 /// What is beyond the clock's range is so far away.
 const FAR: Duration = Duration::from_secs(86_400 * 365 * 30);
 

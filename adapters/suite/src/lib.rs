@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::missing_panics_doc, missing_docs)]
 
+pub mod gate;
 mod harness;
 pub mod keyed_rate_limiter;
 pub mod limiter;
@@ -43,6 +44,13 @@ macro_rules! suite {
             a_new_quota_reaches_who_waits
             threads_wait_in_the_same_line
             many_tasks_get_what_each_key_allows_and_no_more
+        );
+        $crate::suite!($harness, gate:
+            report_12_who_is_parked_without_being_polled_expires_and_holds_up_nobody
+            report_32_a_start_that_is_not_fetched_is_taken_back
+            a_job_starts_when_it_is_ready
+            threads_wait_in_the_same_queue
+            many_tasks_of_many_tenants_are_all_served_and_leave_nothing
         );
         $crate::suite!($harness, limiter:
             report_22_a_lowered_limit_holds_while_somebody_waits

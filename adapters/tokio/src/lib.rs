@@ -52,6 +52,16 @@ pub type Limiter<E> = tollgate_async::Limiter<E, Tokio>;
 /// [`tollgate_async::LimiterPermit`] on tokio.
 pub type LimiterPermit<E> = tollgate_async::LimiterPermit<E, Tokio>;
 
+/// [`tollgate_async::Gate`] on tokio.
+pub type Gate<C = gate::Budget, O = observe::NoObserver> = tollgate_async::Gate<Tokio, C, O>;
+/// [`tollgate_async::GatePermit`] on tokio.
+pub type GatePermit<C = gate::Budget, O = observe::NoObserver> = tollgate_async::GatePermit<Tokio, C, O>;
+
+/// [`tollgate_async::Admission`] on tokio.
+pub type Admission<K> = tollgate_async::Admission<K, Tokio>;
+/// [`tollgate_async::InFlight`] on tokio.
+pub type InFlight<K> = tollgate_async::InFlight<K, Tokio>;
+
 /// What is beyond the clock's range is so far away.
 const FAR: Duration = Duration::from_secs(86_400 * 365 * 30);
 

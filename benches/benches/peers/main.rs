@@ -4,6 +4,7 @@ mod atomic_bucket;
 mod drr;
 mod estimators;
 mod gate;
+mod gate_async;
 mod inflight;
 mod keyed;
 mod limiter;
@@ -27,6 +28,7 @@ fn main() {
     keyed::run(&mut criterion);
     inflight::run(&mut criterion);
     semaphore_async::run(&mut criterion);
+    gate_async::run(&mut criterion);
     if std::env::var_os(tollgate_benches::COUNT).is_none() {
         criterion.final_summary();
     }

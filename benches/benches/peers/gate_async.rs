@@ -1,0 +1,115 @@
+//! Jobs of 1 000 tenants through a gate in which 10 000 tasks wait, on a tokio runtime of two workers.
+//!
+//! The gate is full until all tasks wait. Then each that starts ends at once, so that another starts, and enters again, behind
+//! all others: every start is a wake-up of another task, and nearly 10 000 wait all the time. Spawning the tasks is part of it.
+//! The peer is fair by turn of arrival alone: it knows no tenants, costs or deadlines. The floor is what the runtime takes
+//! for as many wake-ups: the tasks yield.
+
+use core::sync::atomic::{AtomicU32, Ordering};
+use core::time::Duration;
+use std::sync::Arc;
+
+use criterion::Criterion;
+use tokio::runtime::{Builder, Runtime};
+use tokio::task::yield_now;
+use tokio::time::sleep;
+use tollgate_async::gate::{Budget, Completion, Gate, Job, Settings};
+use tollgate_benches::{Case, run as contest};
+use tollgate_tokio::Tokio;
+
+const TENANTS: u32 = 1_000;
+const TASKS: u32 = 10_000;
+const STARTS: u32 = 200_000;
+const LIMIT: u64 = 64;
+const PERMITS: usize = 64;
+
+pub(crate) fn run(criterion: &mut Criterion) {
+    let runtime = Builder::new_multi_thread().worker_threads(2).enable_time().build();
+    let runtime = runtime.expect("threads can be started");
+    contest(criterion, &[starts(&runtime)]);
+}
+
+fn starts(runtime: &Runtime) -> Case<'_> {
+    Case::new("gate_async", "starts")
+        .size(TASKS)
+        .batches_of(STARTS)
+        .batch("tollgate", move || {
+            let gate = Gate::<Tokio>::new(settings(), Budget::new(LIMIT)).expect("lawful settings");
+            move || {
+                let full: Vec<_> =
+                    (0..LIMIT).map(|_| gate.try_enter(Job::new(0)).expect("there is room")).collect();
+                let waiting = || gate.snapshot().waiting == TASKS;
+                all(runtime, full, waiting, |task| {
+                    let gate = gate.clone();
+                    async move {
+                        for _ in 0..STARTS / TASKS {
+                            let job = Job::new(u64::from(task % TENANTS));
+                            let permit = gate.enter(job).await.expect("there is room for all");
+                            permit.complete(Completion::DONE);
+                        }
+                    }
+                });
+            }
+        })
+        .batch("floor", move || {
+            move || {
+                all(
+                    runtime,
+                    (),
+                    || true,
+                    |_| async {
+                        for _ in 0..STARTS / TASKS {
+                            yield_now().await;
+                        }
+                    },
+                );
+            }
+        })
+        .batch("tokio", move || {
+            let semaphore = Arc::new(tokio::sync::Semaphore::new(PERMITS));
+            move || {
+                let full = Arc::clone(&semaphore).try_acquire_many_owned(64).expect("there is room");
+                let asked = Arc::new(AtomicU32::new(0));
+                let waiting = || asked.load(Ordering::SeqCst) == TASKS;
+                all(runtime, full, waiting, |_| {
+                    let (semaphore, asked) = (Arc::clone(&semaphore), Arc::clone(&asked));
+                    async move {
+                        asked.fetch_add(1, Ordering::SeqCst);
+                        for _ in 0..STARTS / TASKS {
+                            drop(semaphore.acquire().await.expect("it is open"));
+                        }
+                    }
+                });
+            }
+        })
+}
+
+fn settings() -> Settings {
+    Settings {
+        max_queued: TASKS,
+        max_queued_per_tenant: TASKS,
+        max_tenants: TENANTS,
+        max_wait: Some(Duration::from_secs(30)),
+        refuse_early: false,
+        ..Settings::default()
+    }
+}
+
+/// Lets all tasks begin, what is `full` go once they wait, and waits for their end.
+fn all<F: Future<Output = ()> + Send + 'static>(
+    runtime: &Runtime,
+    full: impl Sized,
+    waiting: impl Fn() -> bool,
+    task: impl Fn(u32) -> F,
+) {
+    runtime.block_on(async {
+        let tasks: Vec<_> = (0..TASKS).map(|number| runtime.spawn(task(number))).collect();
+        while !waiting() {
+            sleep(Duration::from_millis(1)).await;
+        }
+        drop(full);
+        for task in tasks {
+            task.await.expect("no task panics");
+        }
+    });
+}

@@ -21,9 +21,7 @@ mod rate_limiter;
 mod runtime;
 pub mod semaphore;
 mod sync;
-mod turns;
 mod wait;
-mod wakes;
 
 pub use door::{Admission, Admitted, InFlight, InFlightSlot};
 pub use gate::{Gate, GatePermit, GateRefused};

@@ -19,7 +19,7 @@ pub use self::permit::LimiterPermit;
 use self::waiting::Waiting;
 use crate::Runtime;
 use crate::drive;
-use crate::wakes::Wakes;
+use crate::wait::WakeList;
 
 /// As many may wait, unless it is said otherwise.
 const MAX_WAITERS: usize = 1_024;
@@ -395,9 +395,13 @@ impl<E: Estimator, R: Runtime> Limiter<E, R> {
 
     /// Under the lock, at an instant that is not before `at_least`, with lines that are settled. Whoever was answered is woken
     /// afterwards.
-    fn with<T>(&self, at_least: Timestamp, act: impl FnOnce(&mut Lines<E>, Timestamp, &mut Wakes) -> T) -> T {
+    fn with<T>(
+        &self,
+        at_least: Timestamp,
+        act: impl FnOnce(&mut Lines<E>, Timestamp, &mut WakeList) -> T,
+    ) -> T {
         let now = self.runtime.now().max(at_least);
-        let mut wakes = Wakes::default();
+        let mut wakes = WakeList::default();
         let mut lines = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
         lines.settle(now, &mut wakes);
         let done = act(&mut lines, now, &mut wakes);

@@ -19,8 +19,8 @@ use self::line::Line;
 use self::waiting::Waiting;
 use crate::Runtime;
 use crate::drive;
-use crate::turns::Turn;
-use crate::wakes::Wakes;
+use crate::wait::Seat;
+use crate::wait::WakeList;
 
 /// As many may wait, unless it is said otherwise.
 pub(crate) const MAX_WAITERS: usize = 65_536;
@@ -202,8 +202,8 @@ impl<R: Runtime> RateLimiter<R> {
     /// # }).unwrap();
     /// ```
     pub async fn acquire_by(&self, cost: u64, deadline: Timestamp) -> Result<(), Refused> {
-        let Some(turn) = self.join(cost, deadline)? else { return Ok(()) };
-        let mut waiting = Waiting::new(self, turn);
+        let Some(seat) = self.join(cost, deadline)? else { return Ok(()) };
+        let mut waiting = Waiting::new(self, seat);
         drive::wait(&self.runtime, |waker, at_least| waiting.look(waker, at_least)).await
     }
 
@@ -225,8 +225,8 @@ impl<R: Runtime> RateLimiter<R> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn acquire_blocking(&self, cost: u64, deadline: Timestamp) -> Result<(), Refused> {
-        let Some(turn) = self.join(cost, deadline)? else { return Ok(()) };
-        let mut waiting = Waiting::new(self, turn);
+        let Some(seat) = self.join(cost, deadline)? else { return Ok(()) };
+        let mut waiting = Waiting::new(self, seat);
         drive::block(&self.runtime, |waker, at_least| waiting.look(waker, at_least))
     }
 
@@ -384,7 +384,7 @@ impl<R: Runtime> RateLimiter<R> {
         &self.runtime
     }
 
-    fn join(&self, cost: u64, deadline: Timestamp) -> Result<Option<Turn>, Refused> {
+    fn join(&self, cost: u64, deadline: Timestamp) -> Result<Option<Seat>, Refused> {
         self.with(Timestamp::ZERO, |State { bucket, line }, now, _| line.join(bucket, now, cost, deadline))
     }
 
@@ -399,9 +399,9 @@ impl<R: Runtime> RateLimiter<R> {
 
     /// Under the lock, at an instant that is not before `at_least`, with a line that is settled. Whoever became due is woken
     /// afterwards.
-    fn with<T>(&self, at_least: Timestamp, act: impl FnOnce(&mut State, Timestamp, &mut Wakes) -> T) -> T {
+    fn with<T>(&self, at_least: Timestamp, act: impl FnOnce(&mut State, Timestamp, &mut WakeList) -> T) -> T {
         let now = self.runtime.now().max(at_least);
-        let mut wakes = Wakes::default();
+        let mut wakes = WakeList::default();
         let mut state = lock(&self.shared);
         let State { bucket, line } = &mut *state;
         line.settle(bucket, now, &mut wakes);

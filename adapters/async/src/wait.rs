@@ -14,6 +14,9 @@
 //!    ends the turn of whoever stood in it: so a turn that has passed *is* the grant, and nothing is left to collect.
 //!    What is not a grant (closed, refused) stays in the slot until its waiter [looks](Line::look).
 //!
+//! Machines that have to change the order of their line, or to answer each waiter something of its own, keep a [`Roster`] in
+//! place of a line, and collect any number of wakers in a [`WakeList`].
+//!
 //! **Invariants.** **I1** a slot is free, in line, or told, and those in line are linked in the order in which they came;
 //! **I2** who is in line has a waker there, and who left it was handed out its waker exactly once; **I3** the turn of a
 //! slot grows by one whenever its occupant is granted or leaves, so a [`Place`] is never mistaken for a later one.
@@ -22,9 +25,11 @@
 //! the payload has 4; nothing is allocated below that mark, and nothing given back.
 
 mod line;
+mod roster;
 mod turns;
 mod wakes;
 
 pub(crate) use line::{Leave, Line, Look, Place};
+pub(crate) use roster::{Roster, Seat};
 pub(crate) use turns::Turns;
-pub(crate) use wakes::{Wakes, wake};
+pub(crate) use wakes::{WakeList, Wakes, wake};

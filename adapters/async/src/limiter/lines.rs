@@ -25,14 +25,14 @@ use tollgate::slots::Heap;
 use tollgate::{Reason, Timestamp};
 
 use crate::drive::Look;
-use crate::turns::{Turn, Turns};
-use crate::wakes::Wakes;
+use crate::wait::WakeList;
+use crate::wait::{Roster, Seat};
 
 /// A place in the line of a class.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub(crate) struct Place {
     class: usize,
-    turn: Turn,
+    seat: Seat,
 }
 
 struct Waiter {
@@ -48,7 +48,7 @@ struct Waiter {
 
 struct Class {
     partition: Option<PartitionId>,
-    turns: Turns<Waiter>,
+    roster: Roster<Waiter>,
     /// Its first was looked at in this round, and does not fit.
     blocked: bool,
 }
@@ -69,7 +69,7 @@ impl<E: Estimator> Lines<E> {
     }
 
     /// Time has come to `now`, or something has changed: what has to happen by itself does, and who fits is granted (I1).
-    pub(crate) fn settle(&mut self, now: Timestamp, wakes: &mut Wakes) {
+    pub(crate) fn settle(&mut self, now: Timestamp, wakes: &mut WakeList) {
         if self.limiter.poll_timeout().is_some_and(|at| at <= now) {
             self.limiter.tick(now);
         }
@@ -102,7 +102,7 @@ impl<E: Estimator> Lines<E> {
         partition: Option<PartitionId>,
         weight: u32,
         deadline: Timestamp,
-        wakes: &mut Wakes,
+        wakes: &mut WakeList,
     ) -> Result<Result<Ticket, Place>, Refusal> {
         let fits = self.limiter.peek(now, partition, weight);
         if fits == Err(Reason::ExceedsLimit) || fits.is_ok() && self.may_pass(partition, weight) {
@@ -124,7 +124,7 @@ impl<E: Estimator> Lines<E> {
         let Some(line) = self.classes.get_mut(class) else {
             return Err(Refusal::because(Reason::UnknownClass));
         };
-        let place = Place { class, turn: line.turns.join(waiter) };
+        let place = Place { class, seat: line.roster.join(waiter) };
         // The estimator may have answered with another limit.
         self.settle(now, wakes);
         Ok(Err(place))
@@ -137,7 +137,7 @@ impl<E: Estimator> Lines<E> {
         now: Timestamp,
         place: Place,
         waker: Waker,
-        wakes: &mut Wakes,
+        wakes: &mut WakeList,
     ) -> (Look<Result<Ticket, Refusal>>, [Option<Waker>; 2]) {
         let alarm = if self.oldest() == Some(place) { self.alarm(now) } else { None };
         let Some(waiter) = self.waiter(place) else { return (Look::Until(None), [None, Some(waker)]) };
@@ -157,7 +157,7 @@ impl<E: Estimator> Lines<E> {
     }
 
     /// One who waits, or has not fetched its permit, goes away. What is returned is to be dropped outside of the lock.
-    pub(crate) fn leave(&mut self, now: Timestamp, place: Place, wakes: &mut Wakes) -> Option<Waker> {
+    pub(crate) fn leave(&mut self, now: Timestamp, place: Place, wakes: &mut WakeList) -> Option<Waker> {
         let waiter = self.remove(place)?;
         if let Some(Ok(ticket)) = waiter.answer {
             self.complete(now, ticket, Outcome::Ignored);
@@ -184,7 +184,7 @@ impl<E: Estimator> Lines<E> {
         }
         let partition = self.known(partition);
         let line = self.classes.iter().find(|class| class.partition == partition);
-        line.is_none_or(|line| line.turns.len() == 0) && self.is_within_share(partition, weight)
+        line.is_none_or(|line| line.roster.len() == 0) && self.is_within_share(partition, weight)
     }
 
     fn is_within_share(&self, partition: Option<PartitionId>, weight: u32) -> bool {
@@ -194,12 +194,12 @@ impl<E: Estimator> Lines<E> {
     }
 
     /// Hands out what fits: the oldest first, and past one that does not fit only what is within its own share.
-    fn grant(&mut self, now: Timestamp, wakes: &mut Wakes) {
+    fn grant(&mut self, now: Timestamp, wakes: &mut WakeList) {
         self.classes.iter_mut().for_each(|class| class.blocked = false);
         let mut passing = false;
         while let Some(place) = self.first_unblocked() {
             let Some(class) = self.classes.get_mut(place.class) else { return };
-            let (partition, Some(waiter)) = (class.partition, class.turns.get(place.turn)) else { return };
+            let (partition, Some(waiter)) = (class.partition, class.roster.get(place.seat)) else { return };
             let (weight, deadline) = (waiter.weight, waiter.deadline);
             let answer = if deadline < now {
                 Err(Refusal::because(Reason::DeadlineExceeded))
@@ -217,8 +217,8 @@ impl<E: Estimator> Lines<E> {
             }
             self.waiting -= 1;
             let Some(class) = self.classes.get_mut(place.class) else { return };
-            class.turns.leave_line(place.turn);
-            if let Some(waiter) = class.turns.get_mut(place.turn) {
+            class.roster.leave_line(place.seat);
+            if let Some(waiter) = class.roster.get_mut(place.seat) {
                 waiter.answer = Some(answer);
                 wakes.push(waiter.waker.take());
             }
@@ -226,7 +226,7 @@ impl<E: Estimator> Lines<E> {
     }
 
     /// What was granted and not fetched in time goes back.
-    fn take_back(&mut self, now: Timestamp, place: Place, wakes: &mut Wakes) {
+    fn take_back(&mut self, now: Timestamp, place: Place, wakes: &mut WakeList) {
         let Some(waiter) = self.waiter(place) else { return };
         let late = Err(Refusal::because(Reason::DeadlineExceeded));
         let granted = waiter.answer.replace(late);
@@ -245,7 +245,7 @@ impl<E: Estimator> Lines<E> {
     }
 
     /// Whoever waits the longest is woken if it has not set its timer early enough.
-    fn set_alarm(&mut self, now: Timestamp, wakes: &mut Wakes) {
+    fn set_alarm(&mut self, now: Timestamp, wakes: &mut WakeList) {
         let Some(alarm) = self.alarm(now) else { return };
         if let Some(waiter) = self.oldest().and_then(|place| self.waiter(place))
             && alarm < waiter.alarm
@@ -265,18 +265,18 @@ impl<E: Estimator> Lines<E> {
     fn oldest_of(&self, which: impl Fn(&Class) -> bool) -> Option<Place> {
         let firsts = self.classes.iter().enumerate().filter(|(_, class)| which(class));
         let firsts = firsts.filter_map(|(number, class)| {
-            let turn = class.turns.first()?;
-            Some((class.turns.get(turn)?.number, Place { class: number, turn }))
+            let seat = class.roster.first()?;
+            Some((class.roster.get(seat)?.number, Place { class: number, seat }))
         });
         firsts.min().map(|(_, place)| place)
     }
 
     fn waiter(&mut self, place: Place) -> Option<&mut Waiter> {
-        self.classes.get_mut(place.class)?.turns.get_mut(place.turn)
+        self.classes.get_mut(place.class)?.roster.get_mut(place.seat)
     }
 
     fn remove(&mut self, place: Place) -> Option<Waiter> {
-        let waiter = self.classes.get_mut(place.class)?.turns.remove(place.turn)?;
+        let waiter = self.classes.get_mut(place.class)?.roster.remove(place.seat)?;
         if waiter.answer.is_none() {
             self.waiting -= 1;
         }
@@ -299,8 +299,8 @@ impl<E: Estimator> Lines<E> {
         let gone = |class: &Class| {
             class.partition.is_some_and(|name| shares.iter().all(|share| share.partition != name))
         };
-        let free = self.classes.iter().position(|class| gone(class) && class.turns.is_unused());
-        let new = Class { partition, turns: Turns::new(), blocked: false };
+        let free = self.classes.iter().position(|class| gone(class) && class.roster.is_unused());
+        let new = Class { partition, roster: Roster::new(), blocked: false };
         match free.and_then(|free| Some((free, self.classes.get_mut(free)?))) {
             Some((free, class)) => {
                 *class = new;
@@ -326,7 +326,7 @@ mod tests {
         let aimd = Aimd::new(AimdSettings { initial: 1, ..AimdSettings::default() }).unwrap();
         let settings = LimiterSettings { warmup: Duration::ZERO, ..LimiterSettings::default() };
         let mut lines = Lines::new(Limiter::new(now, aimd, settings, &[], 1).unwrap(), 9);
-        let mut wakes = Wakes::default();
+        let mut wakes = WakeList::default();
         let _held = lines.try_acquire(now, None, 1).unwrap();
         for number in 0..99 {
             let name = PartitionId(number);

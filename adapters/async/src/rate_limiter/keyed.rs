@@ -14,8 +14,8 @@ use self::lines::Lines;
 use super::MAX_WAITERS;
 use crate::Runtime;
 use crate::drive::{self, Look};
-use crate::turns::Turn;
-use crate::wakes::Wakes;
+use crate::wait::Seat;
+use crate::wait::WakeList;
 
 /// A token bucket for each of many keys, that can be waited for. Clones share it.
 ///
@@ -328,9 +328,9 @@ impl<K: Hash + Eq + Clone, R: Runtime, S: BuildHasher> KeyedRateLimiter<K, R, S>
         if self.nobody_waits() && table.try_acquire(now, key, cost).is_ok() {
             return Ok(None);
         }
-        let turn =
+        let seat =
             self.with(now, |lines, now, wakes| lines.join(table, now, key, (cost, deadline), wakes))?;
-        Ok(turn.map(|turn| Waiting { limiter: self, key: key.clone(), turn: Some(turn) }))
+        Ok(seat.map(|seat| Waiting { limiter: self, key: key.clone(), seat: Some(seat) }))
     }
 
     /// Whether `cost` would pass behind all who wait for `key`.
@@ -351,8 +351,8 @@ impl<K: Hash + Eq + Clone, R: Runtime, S: BuildHasher> KeyedRateLimiter<K, R, S>
         self.shared.in_lines.load(Ordering::Relaxed) == 0
     }
 
-    fn with<T>(&self, now: Timestamp, act: impl FnOnce(&mut Lines<K>, Timestamp, &mut Wakes) -> T) -> T {
-        let mut wakes = Wakes::default();
+    fn with<T>(&self, now: Timestamp, act: impl FnOnce(&mut Lines<K>, Timestamp, &mut WakeList) -> T) -> T {
+        let mut wakes = WakeList::default();
         let mut lines = self.shared.lines.lock().unwrap_or_else(PoisonError::into_inner);
         let done = act(&mut lines, now, &mut wakes);
         // ORDERING: see `nobody_waits`.
@@ -379,23 +379,23 @@ impl<K, R, S> fmt::Debug for KeyedRateLimiter<K, R, S> {
 struct Waiting<'a, K: Hash + Eq + Clone, R: Runtime, S: BuildHasher> {
     limiter: &'a KeyedRateLimiter<K, R, S>,
     key: K,
-    turn: Option<Turn>,
+    seat: Option<Seat>,
 }
 
 impl<K: Hash + Eq + Clone, R: Runtime, S: BuildHasher> Waiting<'_, K, R, S> {
     fn look(&mut self, waker: &Waker, at_least: Timestamp) -> Look<Result<(), Refused>> {
-        let Some(turn) = self.turn else { return Look::Until(None) };
+        let Some(seat) = self.seat else { return Look::Until(None) };
         let waker = waker.clone();
         let now = self.limiter.runtime.now().max(at_least);
         let table = &self.limiter.shared.table;
         let seen = self.limiter.with(now, |lines, now, wakes| {
-            lines.on(table, now, &self.key, wakes, |line, _, _| line.look(now, turn, waker))
+            lines.on(table, now, &self.key, wakes, |line, _, _| line.look(now, seat, waker))
         });
         // There is a line as long as there is a place in it.
         let Some((seen, _dropped_here)) = seen else { return Look::Until(None) };
         match seen {
             Look::Over(answer) => {
-                self.turn = None;
+                self.seat = None;
                 Look::Over(answer.map(|_taken| ()))
             }
             Look::Until(at) => Look::Until(at),
@@ -405,11 +405,11 @@ impl<K: Hash + Eq + Clone, R: Runtime, S: BuildHasher> Waiting<'_, K, R, S> {
 
 impl<K: Hash + Eq + Clone, R: Runtime, S: BuildHasher> Drop for Waiting<'_, K, R, S> {
     fn drop(&mut self) {
-        if let Some(turn) = self.turn {
+        if let Some(seat) = self.seat {
             let table = &self.limiter.shared.table;
             let _dropped_here = self.limiter.with(self.limiter.runtime.now(), |lines, now, wakes| {
                 lines.on(table, now, &self.key, wakes, |line, mut bucket, wakes| {
-                    line.leave(&mut bucket, now, turn, wakes)
+                    line.leave(&mut bucket, now, seat, wakes)
                 })
             });
         }

@@ -27,8 +27,8 @@ use core::time::Duration;
 use tollgate::{Reason, Refused, Timestamp};
 
 use crate::drive::Look;
-use crate::turns::{Turn, Turns};
-use crate::wakes::Wakes;
+use crate::wait::WakeList;
+use crate::wait::{Roster, Seat};
 
 /// A bucket as a line sees it. All of it O(1).
 pub(crate) trait Bucket {
@@ -54,7 +54,7 @@ struct Waiter<T> {
 
 /// The line of a bucket of which `T` is taken.
 pub(crate) struct Line<T> {
-    turns: Turns<Waiter<T>>,
+    roster: Roster<Waiter<T>>,
     /// When the first in line is due, and what it has reserved.
     first: Option<(Timestamp, T)>,
     ahead: u64,
@@ -64,11 +64,16 @@ pub(crate) struct Line<T> {
 impl<T> Line<T> {
     /// An empty line for at most so many.
     pub(crate) const fn new(most: usize) -> Self {
-        Self { turns: Turns::new(), first: None, ahead: 0, most }
+        Self { roster: Roster::new(), first: None, ahead: 0, most }
     }
 
     /// Time has come to `now`: whoever is due by then is granted.
-    pub(crate) fn settle(&mut self, bucket: &mut impl Bucket<Taken = T>, now: Timestamp, wakes: &mut Wakes) {
+    pub(crate) fn settle(
+        &mut self,
+        bucket: &mut impl Bucket<Taken = T>,
+        now: Timestamp,
+        wakes: &mut WakeList,
+    ) {
         while let Some((due, taken)) = self.first.take_if(|&mut (due, _)| due <= now) {
             self.answer_first(Ok(taken), now, wakes);
             self.promote(bucket, due.saturating_sub(Duration::from_nanos(1)), wakes);
@@ -82,17 +87,17 @@ impl<T> Line<T> {
         now: Timestamp,
         cost: u64,
         deadline: Timestamp,
-    ) -> Result<Option<Turn>, Refused> {
+    ) -> Result<Option<Seat>, Refused> {
         let told = match self.peek(bucket, now, cost) {
             Ok(()) => now,
             Err(Refused { retry_at: Some(due), .. }) if due <= deadline => due,
             Err(refused) => return Err(refused),
         };
-        let at_once = told <= now && self.turns.len() == 0;
-        if !at_once && self.turns.len() >= self.most {
+        let at_once = told <= now && self.roster.len() == 0;
+        if !at_once && self.roster.len() >= self.most {
             return Err(Refused::because(Reason::QueueFull));
         }
-        if self.turns.len() > 0 {
+        if self.roster.len() > 0 {
             let first = self.first_cost().unwrap_or(0);
             let ahead = self.ahead.checked_add(cost).filter(|ahead| ahead.checked_add(first).is_some());
             self.ahead = ahead.ok_or(Refused::because(Reason::RateExceeded))?;
@@ -103,7 +108,7 @@ impl<T> Line<T> {
             }
             self.first = Some(first);
         }
-        Ok(Some(self.turns.join(Waiter { cost, deadline, told, waker: None, answer: None })))
+        Ok(Some(self.roster.join(Waiter { cost, deadline, told, waker: None, answer: None })))
     }
 
     /// Whether `cost` would be granted at `now`, behind all who wait. The line is settled.
@@ -121,18 +126,18 @@ impl<T> Line<T> {
     pub(crate) fn look(
         &mut self,
         now: Timestamp,
-        turn: Turn,
+        seat: Seat,
         waker: Waker,
     ) -> (Look<Result<T, Refused>>, [Option<Waker>; 2]) {
-        let is_first = self.turns.first() == Some(turn);
+        let is_first = self.roster.first() == Some(seat);
         let first = self.first.as_ref().map(|&(due, _)| due);
-        if self.turns.get(turn).is_some_and(|waiter| waiter.answer.is_some())
-            && let Some(Waiter { answer: Some(answer), waker: old, .. }) = self.turns.remove(turn)
+        if self.roster.get(seat).is_some_and(|waiter| waiter.answer.is_some())
+            && let Some(Waiter { answer: Some(answer), waker: old, .. }) = self.roster.remove(seat)
         {
             return (Look::Over(answer), [old, Some(waker)]);
         }
         // Always there: only its owner gives the place back, and looks no more.
-        let Some(waiter) = self.turns.get_mut(turn) else { return (Look::Until(None), [None, Some(waker)]) };
+        let Some(waiter) = self.roster.get_mut(seat) else { return (Look::Until(None), [None, Some(waker)]) };
         // Who was told too early, which a bucket that others take from may do, looks again when the first is due.
         waiter.told = first.filter(|_| is_first || waiter.told <= now).unwrap_or(waiter.told);
         (Look::Until(Some(waiter.told)), [waiter.waker.replace(waker), None])
@@ -144,13 +149,13 @@ impl<T> Line<T> {
         &mut self,
         bucket: &mut impl Bucket<Taken = T>,
         now: Timestamp,
-        turn: Turn,
-        wakes: &mut Wakes,
+        seat: Seat,
+        wakes: &mut WakeList,
     ) -> Option<Waker> {
-        if self.turns.first() == Some(turn) {
+        if self.roster.first() == Some(seat) {
             self.unreserve(bucket, now);
         }
-        let waiter = self.turns.remove(turn)?;
+        let waiter = self.roster.remove(seat)?;
         match waiter.answer {
             None => self.ahead = self.ahead.saturating_sub(waiter.cost),
             Some(Ok(taken)) => {
@@ -171,23 +176,23 @@ impl<T> Line<T> {
         &mut self,
         bucket: &mut B,
         now: Timestamp,
-        wakes: &mut Wakes,
+        wakes: &mut WakeList,
         change: impl FnOnce(&mut B) -> Result<(), E>,
     ) -> Result<(), E> {
         self.unreserve(bucket, now);
         let changed = change(bucket);
         self.ahead = 0;
-        let mut next = self.turns.first();
-        while let Some(turn) = next {
-            next = self.turns.after(turn);
-            let Some(waiter) = self.turns.get_mut(turn) else { break };
+        let mut next = self.roster.first();
+        while let Some(seat) = next {
+            next = self.roster.after(seat);
+            let Some(waiter) = self.roster.get_mut(seat) else { break };
             let due = match bucket.peek_behind(now, self.ahead, waiter.cost) {
                 Ok(()) => now,
                 Err(Refused { retry_at: Some(due), .. }) if due <= waiter.deadline => due,
                 Err(refused) => {
                     waiter.answer = Some(Err(refused));
                     wakes.push(waiter.waker.take());
-                    self.turns.leave_line(turn);
+                    self.roster.leave_line(seat);
                     continue;
                 }
             };
@@ -204,18 +209,18 @@ impl<T> Line<T> {
 
     /// How many wait.
     pub(crate) const fn len(&self) -> usize {
-        self.turns.len()
+        self.roster.len()
     }
 
     /// Whether nobody waits, nor has an answer to fetch.
     pub(crate) const fn is_unused(&self) -> bool {
-        self.turns.is_unused()
+        self.roster.is_unused()
     }
 
     /// The first in line reserves, as of `at` (I1). One for whom that is impossible is refused, and the next is first.
-    fn promote(&mut self, bucket: &mut impl Bucket<Taken = T>, at: Timestamp, wakes: &mut Wakes) {
+    fn promote(&mut self, bucket: &mut impl Bucket<Taken = T>, at: Timestamp, wakes: &mut WakeList) {
         while self.first.is_none()
-            && let Some(waiter) = self.turns.first().and_then(|turn| self.turns.get_mut(turn))
+            && let Some(waiter) = self.roster.first().and_then(|seat| self.roster.get_mut(seat))
         {
             self.ahead = self.ahead.saturating_sub(waiter.cost);
             match bucket.reserve(at, waiter.cost) {
@@ -240,10 +245,10 @@ impl<T> Line<T> {
     }
 
     /// The first in line leaves it with an answer. Its own timer wakes it, if that has gone off by `now`.
-    fn answer_first(&mut self, answer: Result<T, Refused>, now: Timestamp, wakes: &mut Wakes) {
-        let Some(turn) = self.turns.first() else { return };
-        self.turns.leave_line(turn);
-        if let Some(waiter) = self.turns.get_mut(turn) {
+    fn answer_first(&mut self, answer: Result<T, Refused>, now: Timestamp, wakes: &mut WakeList) {
+        let Some(seat) = self.roster.first() else { return };
+        self.roster.leave_line(seat);
+        if let Some(waiter) = self.roster.get_mut(seat) {
             waiter.answer = Some(answer);
             if waiter.told > now {
                 wakes.push(waiter.waker.take());
@@ -252,6 +257,6 @@ impl<T> Line<T> {
     }
 
     fn first_cost(&self) -> Option<u64> {
-        self.turns.first().and_then(|turn| self.turns.get(turn)).map(|waiter| waiter.cost)
+        self.roster.first().and_then(|seat| self.roster.get(seat)).map(|waiter| waiter.cost)
     }
 }

@@ -10,27 +10,27 @@ use super::line::Bucket;
 use super::{RateLimiter, State};
 use crate::Runtime;
 use crate::drive::Look;
-use crate::turns::Turn;
+use crate::wait::Seat;
 
 /// A place in line, given back when its owner goes away.
 pub(super) struct Waiting<'a, R: Runtime> {
     limiter: &'a RateLimiter<R>,
-    turn: Option<Turn>,
+    seat: Option<Seat>,
 }
 
 impl<'a, R: Runtime> Waiting<'a, R> {
-    pub(super) const fn new(limiter: &'a RateLimiter<R>, turn: Turn) -> Self {
-        Self { limiter, turn: Some(turn) }
+    pub(super) const fn new(limiter: &'a RateLimiter<R>, seat: Seat) -> Self {
+        Self { limiter, seat: Some(seat) }
     }
 
     pub(super) fn look(&mut self, waker: &Waker, at_least: Timestamp) -> Look<Result<(), Refused>> {
-        let Some(turn) = self.turn else { return Look::Until(None) };
+        let Some(seat) = self.seat else { return Look::Until(None) };
         let waker = waker.clone();
         let (seen, _dropped_here) =
-            self.limiter.with(at_least, |state, now, _| state.line.look(now, turn, waker));
+            self.limiter.with(at_least, |state, now, _| state.line.look(now, seat, waker));
         match seen {
             Look::Over(answer) => {
-                self.turn = None;
+                self.seat = None;
                 Look::Over(answer.map(|_taken| ()))
             }
             Look::Until(at) => Look::Until(at),
@@ -40,9 +40,9 @@ impl<'a, R: Runtime> Waiting<'a, R> {
 
 impl<R: Runtime> Drop for Waiting<'_, R> {
     fn drop(&mut self) {
-        if let Some(turn) = self.turn {
+        if let Some(seat) = self.seat {
             let _dropped_here = self.limiter.with(Timestamp::ZERO, |State { bucket, line }, now, wakes| {
-                line.leave(bucket, now, turn, wakes)
+                line.leave(bucket, now, seat, wakes)
             });
         }
     }

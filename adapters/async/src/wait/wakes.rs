@@ -1,4 +1,4 @@
-//! [`Wakes`]: wakers collected under a lock, to be woken without it.
+//! [`Wakes`] and [`WakeList`]: wakers collected under a lock, to be woken without it.
 
 use core::mem::ManuallyDrop;
 use core::panic::AssertUnwindSafe;
@@ -41,6 +41,22 @@ impl Wakes {
         while let Some(waker) = self.0.pop() {
             wake(waker);
         }
+    }
+}
+
+/// Any number of wakers, where all that is to be done is done under one lock.
+#[derive(Debug, Default)]
+#[must_use = "whoever is in here waits until it is woken"]
+pub(crate) struct WakeList(Vec<Waker>);
+
+impl WakeList {
+    pub(crate) fn push(&mut self, waker: Option<Waker>) {
+        self.0.extend(waker);
+    }
+
+    /// Wakes all, in the order in which they came.
+    pub(crate) fn wake(self) {
+        self.0.into_iter().for_each(wake);
     }
 }
 

@@ -8,8 +8,8 @@ use tollgate::rate::{Inherit, KeyedReservation, Quota, ShardedKeyed};
 use tollgate::{ConfigError, Reason, Refused, Timestamp};
 
 use super::super::line::{Bucket, Line};
-use crate::turns::Turn;
-use crate::wakes::Wakes;
+use crate::wait::Seat;
+use crate::wait::WakeList;
 
 /// The lines, and how many wait in all of them. Keys of which nobody waits have none.
 pub(super) struct Lines<K> {
@@ -30,8 +30,8 @@ impl<K: Hash + Eq + Clone> Lines<K> {
         now: Timestamp,
         key: &K,
         (cost, deadline): (u64, Timestamp),
-        wakes: &mut Wakes,
-    ) -> Result<Option<Turn>, Refused> {
+        wakes: &mut WakeList,
+    ) -> Result<Option<Seat>, Refused> {
         let full = self.waiting >= self.most;
         if !self.lines.contains_key(key) {
             self.lines.insert(key.clone(), Line::new(usize::MAX));
@@ -53,8 +53,8 @@ impl<K: Hash + Eq + Clone> Lines<K> {
         table: &ShardedKeyed<K, S>,
         now: Timestamp,
         key: &K,
-        wakes: &mut Wakes,
-        act: impl FnOnce(&mut Line<KeyedReservation>, Of<'_, K, S>, &mut Wakes) -> T,
+        wakes: &mut WakeList,
+        act: impl FnOnce(&mut Line<KeyedReservation>, Of<'_, K, S>, &mut WakeList) -> T,
     ) -> Option<T> {
         let line = self.lines.get_mut(key)?;
         let before = line.len();
@@ -73,7 +73,7 @@ impl<K: Hash + Eq + Clone> Lines<K> {
         table: &ShardedKeyed<K, S>,
         now: Timestamp,
         (quota, inherit): (Quota, Inherit),
-        wakes: &mut Wakes,
+        wakes: &mut WakeList,
     ) -> Result<(), ConfigError> {
         for (key, line) in &mut self.lines {
             line.settle(&mut Of { table, key }, now, wakes);
@@ -132,14 +132,14 @@ mod tests {
         let now = Timestamp::from_nanos(1);
         let table = ShardedKeyed::<u64>::new(Quota::per_second(1), 99, WhenFull::Refuse).unwrap();
         let mut lines = Lines::new(99);
-        let mut wakes = Wakes::default();
+        let mut wakes = WakeList::default();
         for key in 0..9 {
             let mut ask = || lines.join(&table, now, &key, (1, Timestamp::MAX), &mut wakes).unwrap();
             assert_eq!(ask(), None);
-            let turn = ask().unwrap();
+            let seat = ask().unwrap();
             assert!(!lines.is_empty());
             let _waker = lines.on(&table, now, &key, &mut wakes, |line, mut bucket, wakes| {
-                line.leave(&mut bucket, now, turn, wakes)
+                line.leave(&mut bucket, now, seat, wakes)
             });
             assert!(lines.is_empty());
             assert_eq!(lines.waiting, 0);

@@ -222,7 +222,7 @@ impl<R: Runtime, C: Capacity, O: Observer> Waiting<'_, R, C, O> {
         let mut state = shared.state.lock();
         let mut told = state.waiters.told(place);
         if let Told::Nothing = told {
-            if state.waiters.wakes(place, waker) && (who == Waiter::Thread || state.timer.is_set()) {
+            if state.waiters.wakes(place, waker) {
                 return Poll::Pending;
             }
             drop(state);

@@ -1,7 +1,6 @@
 //! [`Waiting`]: a job in the queue, owned by the future or the thread that waits for it.
 
 use core::future::{Future, poll_fn};
-use core::pin::pin;
 use core::task::{Poll, Waker};
 use core::time::Duration;
 use std::sync::Arc;
@@ -183,12 +182,13 @@ impl<R: Runtime, C: Capacity, O: Observer> Waiting<'_, R, C, O> {
     /// Waits as a future.
     pub(super) async fn until_told(mut self) -> Result<GatePermit<R, C, O>, GateRefused> {
         let runtime = &self.gate.shared.runtime;
-        let mut ready = pin!(self.ready_at.map(|at| runtime.sleep_until(at)));
+        // Few jobs have one, and all futures would be larger by it.
+        let mut ready = self.ready_at.map(|at| Box::pin(runtime.sleep_until(at)));
         poll_fn(|context| {
-            if let Some(sleep) = ready.as_mut().as_pin_mut()
-                && sleep.poll(context).is_ready()
+            if let Some(sleep) = &mut ready
+                && sleep.as_mut().poll(context).is_ready()
             {
-                ready.set(None);
+                ready = None;
                 self.fresh = false;
                 self.gate.recheck();
             }

@@ -20,7 +20,7 @@ fn poll(waiter: &mut Acquire<'_>) -> bool {
     }
 }
 
-/// Free permits, a line that fills up and is served, waiters that leave, a limit that moves.
+/// Free permits, a line that fills up and is served, waiters that leave and that are told, a limit that moves.
 fn round<'a>(semaphore: &'a Semaphore, waiters: &mut [Option<Acquire<'a>>; WAITERS]) {
     for _ in 0..100 {
         drop(semaphore.try_acquire());
@@ -35,6 +35,15 @@ fn round<'a>(semaphore: &'a Semaphore, waiters: &mut [Option<Acquire<'a>>; WAITE
     drop(held);
     assert!(waiters.iter_mut().flatten().all(poll));
     assert_eq!(semaphore.set_limit(2), Ok(3));
+    // Told that it is too much, and gone without having heard it.
+    let held = semaphore.try_acquire().unwrap();
+    for waiter in waiters.iter_mut() {
+        assert!(!poll(waiter.insert(semaphore.acquire_many(2))));
+    }
+    assert_eq!(semaphore.set_limit(1), Ok(2));
+    assert_eq!(semaphore.num_waiters(), 0);
+    assert_eq!(semaphore.set_limit(2), Ok(1));
+    drop(held);
     waiters.iter_mut().for_each(|waiter| *waiter = None);
 }
 

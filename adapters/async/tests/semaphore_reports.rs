@@ -207,10 +207,17 @@ fn report_31_a_waker_may_call_back_into_the_semaphore() {
         drop(waiting(&semaphore, 3, Waker::noop()));
         inside.1.lock().unwrap().push((semaphore.in_use(), semaphore.num_waiters()));
     });
-    let mut waiter = waiting(&semaphore, 2, &back);
+    // The first is handed permits as they are, while the next has to wait: until the waker itself raises the limit.
+    let mut waiters = [2, 1, 2].map(|n| waiting(&semaphore, n, &back));
     drop(held);
-    assert_eq!(*seen.lock().unwrap(), [(2, 0)]);
-    assert!(poll(&mut waiter, noop).is_ready());
+    let calls = seen.lock().unwrap().clone();
+    assert_eq!(calls, [(3, 1), (3, 1)]);
+    let answers = waiters.each_mut().map(|waiter| poll(waiter, &back));
+    assert!(matches!(answers, [Poll::Ready(Ok(_)), Poll::Ready(Ok(_)), Poll::Pending]));
+    drop(answers);
+    let calls = seen.lock().unwrap().clone();
+    assert_eq!(calls[2..], [(3, 0)]);
+    assert!(poll(&mut waiters[2], noop).is_ready());
 }
 
 #[test]
@@ -231,8 +238,13 @@ fn report_31_a_waker_that_is_replaced_or_left_behind_is_dropped_without_the_lock
     let mut waiter = waiting(&semaphore, 1, &new());
     assert!(poll(&mut waiter, &new()).is_pending());
     assert_eq!(dropped.swap(0, Ordering::Relaxed), 2, "replaced, with one in line");
+    let behind = waiting(&semaphore, 1, &new());
+    drop(behind);
+    assert_eq!(dropped.swap(0, Ordering::Relaxed), 2, "left behind the front");
+    assert!(poll(&mut Arc::clone(&semaphore).acquire_many_owned(0), &new()).is_ready());
+    assert_eq!(dropped.swap(0, Ordering::Relaxed), 2, "not needed for none");
     drop(waiter);
-    assert_eq!(dropped.swap(0, Ordering::Relaxed), 1, "left behind, with none in line");
+    assert_eq!(dropped.swap(0, Ordering::Relaxed), 1, "left in front, with none in line");
     drop(held);
     assert!(poll(&mut Arc::clone(&semaphore).acquire_owned(), &new()).is_ready());
     assert_eq!(dropped.swap(0, Ordering::Relaxed), 1, "not needed");
@@ -294,6 +306,22 @@ fn one_who_waits_for_more_than_a_lowered_limit_is_told_at_the_front() {
     assert_eq!(calls.load(Ordering::Relaxed), 3);
     let [a, b, c] = waiters.each_mut().map(|waiter| poll(waiter, Waker::noop()));
     assert!(matches!((a, c), (Poll::Ready(Ok(_)), Poll::Ready(Ok(_)))));
+    assert!(matches!(b, Poll::Ready(Err(AcquireError::ExceedsLimit))));
+}
+
+#[test]
+fn one_who_is_too_big_is_told_as_soon_as_the_one_before_it_is_handed_a_permit() {
+    let semaphore = semaphore(3);
+    let mut held: Vec<_> = (0..3).map(|_| hold(&semaphore, 1)).collect();
+    let (told, calls) = counting();
+    let mut waiters = [1, 3, 1].map(|n| waiting(&semaphore, n, &told));
+    semaphore.set_limit(2).unwrap();
+    held.pop();
+    assert_eq!(calls.load(Ordering::Relaxed), 0, "2 of 2 are in use");
+    held.pop();
+    assert_eq!(calls.load(Ordering::Relaxed), 2);
+    let [a, b, c] = waiters.each_mut().map(|waiter| poll(waiter, Waker::noop()));
+    assert!(matches!((a, c), (Poll::Ready(Ok(_)), Poll::Pending)));
     assert!(matches!(b, Poll::Ready(Err(AcquireError::ExceedsLimit))));
 }
 

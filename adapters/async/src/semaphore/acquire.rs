@@ -126,19 +126,15 @@ fn wait(
     place: &mut Option<Place>,
     context: &Context<'_>,
 ) -> Poll<Result<(), AcquireError>> {
-    let answer = match place {
-        Some(place) => ready!(semaphore.look(place, context)),
-        None => match semaphore.join(n, context.waker().clone()) {
-            Ok(None) => Ok(()),
-            Ok(queued) => {
-                *place = queued;
-                return Poll::Pending;
-            }
-            Err(error) => Err(error),
-        },
+    if let Some(place) = place {
+        return semaphore.look(place, context);
+    }
+    *place = match semaphore.join(n, context.waker().clone()) {
+        Ok(None) => return Poll::Ready(Ok(())),
+        Ok(queued) => queued,
+        Err(error) => return Poll::Ready(Err(error)),
     };
-    *place = None;
-    Poll::Ready(answer)
+    Poll::Pending
 }
 
 #[cold]

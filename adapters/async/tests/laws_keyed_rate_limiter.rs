@@ -219,6 +219,52 @@ fn all_lines_together_are_bounded_and_who_is_refused_for_good_is_told_so() {
     assert_eq!(keyed.num_waiters(), 0);
 }
 
+/// One that waits for `cost` of `key`'s.
+fn waits(keyed: &KeyedRateLimiter<u64, Virtual>, key: u64, cost: u64) -> Task<Answer> {
+    let keyed = keyed.clone();
+    let mut task = Task::new(async move { keyed.acquire(&key, cost).await });
+    assert!(task.run().is_none(), "it has to wait");
+    task
+}
+
+#[test]
+fn who_was_told_too_early_because_another_key_took_what_they_share_looks_again_and_does_not_spin() {
+    let runtime = Virtual::default();
+    runtime.set(at(1));
+    let quota = Quota::new(1, Duration::from_nanos(10)).burst(4);
+    let table = ShardedKeyed::new(quota, 1, WhenFull::Overflow).unwrap();
+    // The only place is taken for good.
+    table.charge(at(1), &9, 1_000).unwrap();
+    let keyed = KeyedRateLimiter::<u64, _>::with_runtime(runtime.clone(), table, 99);
+    keyed.try_acquire(&1, 4).unwrap();
+    let mut tasks = [waits(&keyed, 1, 1), waits(&keyed, 1, 1), waits(&keyed, 1, 1), waits(&keyed, 2, 4)];
+    let mut granted = vec![];
+    while let Some(next) = runtime.next() {
+        runtime.set(next);
+        let done = tasks.iter_mut().enumerate().filter_map(|(number, task)| task.run().map(|_| number));
+        granted.extend(done.map(|number| (number, next.as_nanos())));
+    }
+    assert_eq!(granted, [(0, 11), (3, 51), (1, 61), (2, 71)]);
+}
+
+#[test]
+fn a_newcomer_does_not_take_what_the_next_in_line_has_not_reserved_yet() {
+    let runtime = Virtual::default();
+    runtime.set(at(1));
+    let quota = Quota::new(1, Duration::from_nanos(10)).burst(4);
+    let table = ShardedKeyed::new(quota, 9, WhenFull::Refuse).unwrap();
+    let keyed = KeyedRateLimiter::<u64, _>::with_runtime(runtime.clone(), table, 99);
+    keyed.try_acquire(&1, 4).unwrap();
+    let (mut asleep, mut big) = (waits(&keyed, 1, 1), waits(&keyed, 1, 4));
+    // The first was due at 11, and nobody has noticed.
+    runtime.set(at(25));
+    let mut late = waits(&keyed, 1, 1);
+    runtime.set(at(51));
+    assert_eq!(big.run(), Some(Ok(())));
+    assert!(late.run().is_none());
+    assert_eq!(asleep.run(), Some(Ok(())));
+}
+
 #[test]
 fn keyed_limiters_and_their_futures_go_to_other_threads() {
     fn good<T: Send + Sync>(_: &T) {}

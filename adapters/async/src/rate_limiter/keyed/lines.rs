@@ -120,3 +120,29 @@ impl<K: Hash + Eq + Clone, S: BuildHasher> Bucket for Of<'_, K, S> {
         self.table.peek_behind(now, self.key, ahead, cost)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use tollgate::rate::WhenFull;
+
+    use super::*;
+
+    #[test]
+    fn a_line_that_nobody_is_in_any_more_is_gone() {
+        let now = Timestamp::from_nanos(1);
+        let table = ShardedKeyed::<u64>::new(Quota::per_second(1), 99, WhenFull::Refuse).unwrap();
+        let mut lines = Lines::new(99);
+        let mut wakes = Wakes::default();
+        for key in 0..9 {
+            let mut ask = || lines.join(&table, now, &key, (1, Timestamp::MAX), &mut wakes).unwrap();
+            assert_eq!(ask(), None);
+            let turn = ask().unwrap();
+            assert!(!lines.is_empty());
+            let _waker = lines.on(&table, now, &key, &mut wakes, |line, mut bucket, wakes| {
+                line.leave(&mut bucket, now, turn, wakes)
+            });
+            assert!(lines.is_empty());
+            assert_eq!(lines.waiting, 0);
+        }
+    }
+}

@@ -9,8 +9,8 @@
 //!
 //! * whoever changes it polls it once, and wakes all that start or are refused, in batches, after the lock;
 //! * the gate has a timer of its own, whose waker wakes the gate: what expires or becomes ready does so on time, though
-//!   nobody but waiting futures exist, and though none of these is polled ([how](alarm));
-//! * each future has a place that tells it what became of its job ([why](waiters));
+//!   nobody but waiting futures exist, and though none of these is polled (how is told in `alarm`);
+//! * each future has a place that tells it what became of its job (why is told in `waiters`);
 //! * [`GatePermit`] stands for a job that runs: it is completed once, at the latest when it is dropped.
 //!
 //! **Never polled again.** A start that its future does not fetch within [`pick_up_within`](Gate::set_pick_up_within) of it is
@@ -29,7 +29,8 @@ mod waiters;
 mod waiting;
 
 use core::fmt;
-use core::task::Waker;
+use core::future::{Future, poll_fn};
+use core::task::{Poll, Waker};
 use core::time::Duration;
 use std::sync::Arc;
 
@@ -46,7 +47,7 @@ use self::alarm::{Alarm, Timer};
 pub use self::permit::{GatePermit, GateRefused};
 use self::shared::{Shared, State};
 use self::waiters::Waiters;
-use self::waiting::{Begun, Waiter};
+use self::waiting::{Begun, Waiter, Waiting};
 use crate::Runtime;
 use crate::sync::Mutex;
 
@@ -175,12 +176,22 @@ impl<R: Runtime, C: Capacity, O: Observer> Gate<R, C, O> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// # }).unwrap();
     /// ```
-    pub async fn enter(&self, job: Job<C::Weight>) -> Result<GatePermit<R, C, O>, GateRefused> {
-        let waker = waiting::waker().await;
-        match self.submit(job, Waiter::Future, waker)? {
-            Begun::Runs(permit) => Ok(permit),
-            Begun::Waits(waiting) => waiting.until_told().await,
-        }
+    pub fn enter(
+        &self,
+        job: Job<C::Weight>,
+    ) -> impl Future<Output = Result<GatePermit<R, C, O>, GateRefused>> {
+        // By hand, since many of these wait at once, and one that the compiler makes is more than twice as large.
+        let (mut job, mut waiting) = (Some(job), None::<Waiting<'_, R, C, O>>);
+        poll_fn(move |context| {
+            if let Some(job) = job.take() {
+                match self.submit(job, Waiter::Future, context.waker().clone()) {
+                    Ok(Begun::Runs(permit)) => return Poll::Ready(Ok(permit)),
+                    Ok(Begun::Waits(begun)) => waiting = Some(begun),
+                    Err(refused) => return Poll::Ready(Err(refused)),
+                }
+            }
+            waiting.as_mut().map_or(Poll::Pending, |waiting| waiting.poll(context))
+        })
     }
 
     /// Blocks the thread until a job runs. In an async function it blocks the thread that the runtime needs.

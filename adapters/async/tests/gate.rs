@@ -398,6 +398,22 @@ fn report_32_a_start_that_is_not_fetched_is_taken_back_in_time() {
 }
 
 #[test]
+fn starts_that_are_fetched_do_not_hide_those_that_are_not() {
+    let (runtime, gate) = gate(3);
+    gate.set_pick_up_within(Some(Duration::from_millis(1)));
+    let running: Vec<_> = (0..3).map(|_| gate.try_enter(Job::new(1)).unwrap()).collect();
+    let mut granted: Vec<_> = (0..3).map(|_| waits(&gate, Job::new(1))).collect();
+    let mut next = waits(&gate, Job::new(1));
+    drop(running);
+    let fetched = [starts(&mut granted[0]), starts(&mut granted[2])];
+    runtime.set(at(1_000_000));
+    drop(starts(&mut next));
+    assert_eq!(refused(&mut granted[1]), Reason::DeadlineExceeded);
+    drop(fetched);
+    assert_eq!(in_use(&gate), 0);
+}
+
+#[test]
 fn report_33_a_tenant_whose_job_does_not_fit_yet_is_waited_for_without_a_lock() {
     let (_, gate) = gate(1);
     let running = gate.try_enter(Job::new(1)).unwrap();

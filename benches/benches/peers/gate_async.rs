@@ -19,7 +19,7 @@ use tollgate_tokio::Tokio;
 
 const TENANTS: u32 = 1_000;
 const TASKS: u32 = 10_000;
-const STARTS: u32 = 200_000;
+const STARTS: u32 = 100_000;
 const LIMIT: u64 = 64;
 const PERMITS: usize = 64;
 

@@ -44,10 +44,6 @@ impl<S> Timer<S> {
     pub(super) fn new() -> Self {
         Self { sleep: Some(Box::pin(None)), at: Timestamp::MAX, rang: false }
     }
-
-    pub(super) fn is_set(&self) -> bool {
-        self.at < Timestamp::MAX || self.sleep.is_none()
-    }
 }
 
 /// The timer in the hands of one, who puts it back.

@@ -19,7 +19,8 @@ const SOONEST: Duration = Duration::from_millis(1);
 /// Changes reach those who wait at once.
 impl<R: Runtime, C: Capacity, O: Observer> Gate<R, C, O> {
     /// A start that its future does not fetch within this time is taken back; `None` for never. Five seconds unless it is
-    /// set, a millisecond at least. Also, as long as somebody waits, the gate's timer goes off about so often.
+    /// set, a millisecond at least. Also, as long as somebody waits, the gate's timer goes off about so often: a shorter time
+    /// takes effect when it next does, or when the next future waits.
     pub fn set_pick_up_within(&self, within: Option<Duration>) {
         self.shared.act(
             |state, _, _| state.pick_up_within = within.map(|within| within.max(SOONEST)),

@@ -1,6 +1,7 @@
 //! [`GatePermit`]: a job that runs, until it has ended; [`GateRefused`]: one that never will.
 
 use core::fmt;
+use core::future::poll_fn;
 use core::time::Duration;
 
 use tollgate::adapt::Outcome;
@@ -101,7 +102,7 @@ impl<R: Runtime, C: Capacity, O: Observer> GatePermit<R, C, O> {
         self.running = false;
         match self.gate.resubmit(self.entry, ready_at, waker)? {
             Begun::Runs(permit) => Ok(permit),
-            Begun::Waits(waiting) => waiting.until_told().await,
+            Begun::Waits(mut waiting) => poll_fn(|context| waiting.poll(context)).await,
         }
     }
 

@@ -1,8 +1,8 @@
 //! [`Waiting`]: a job in the queue, owned by the future or the thread that waits for it.
 
 use core::future::{Future, poll_fn};
-use core::pin::pin;
-use core::task::{Poll, Waker};
+use core::pin::Pin;
+use core::task::{Context, Poll, Waker};
 use core::time::Duration;
 use std::sync::Arc;
 use std::task::Wake;
@@ -49,6 +49,7 @@ pub(super) struct Waiting<'a, R: Runtime, C: Capacity, O: Observer> {
     place: Option<Place>,
     /// If that is still to come.
     ready_at: Option<Timestamp>,
+    ready: Option<Pin<Box<R::Sleep>>>,
     /// Nothing happened since its waker was left where it will be woken.
     fresh: bool,
 }
@@ -169,7 +170,7 @@ impl<R: Runtime, C: Capacity, O: Observer> Gate<R, C, O> {
             Told::Nothing => {
                 let ready_at = ready_at.filter(|&at| at > now);
                 let fresh = timer.is_none();
-                let waiting = Waiting { gate: self, entry, place: Some(place), ready_at, fresh };
+                let waiting = Waiting { gate: self, entry, place: Some(place), ready_at, ready: None, fresh };
                 self.shared.set_timer(timer);
                 Ok(Begun::Waits(waiting))
             }
@@ -181,23 +182,25 @@ impl<R: Runtime, C: Capacity, O: Observer> Gate<R, C, O> {
 
 impl<R: Runtime, C: Capacity, O: Observer> Waiting<'_, R, C, O> {
     /// Waits as a future.
-    pub(super) async fn until_told(mut self) -> Result<GatePermit<R, C, O>, GateRefused> {
-        let runtime = &self.gate.shared.runtime;
-        let mut ready = pin!(self.ready_at.map(|at| runtime.sleep_until(at)));
-        poll_fn(|context| {
-            if let Some(sleep) = ready.as_mut().as_pin_mut()
-                && sleep.poll(context).is_ready()
-            {
-                ready.set(None);
-                self.fresh = false;
-                self.gate.recheck();
-            }
-            if core::mem::take(&mut self.fresh) {
-                return Poll::Pending;
-            }
-            self.look(Waiter::Future, context.waker())
-        })
-        .await
+    pub(super) fn poll(
+        &mut self,
+        context: &mut Context<'_>,
+    ) -> Poll<Result<GatePermit<R, C, O>, GateRefused>> {
+        if let Some(at) = self.ready_at.take() {
+            // Few jobs have one, and all futures would be larger by it.
+            self.ready = Some(Box::pin(self.gate.shared.runtime.sleep_until(at)));
+        }
+        if let Some(ready) = &mut self.ready
+            && ready.as_mut().poll(context).is_ready()
+        {
+            self.ready = None;
+            self.fresh = false;
+            self.gate.recheck();
+        }
+        if core::mem::take(&mut self.fresh) {
+            return Poll::Pending;
+        }
+        self.look(Waiter::Future, context.waker())
     }
 
     /// Waits as a thread, which sleeps meanwhile and looks after the gate when something is due.
@@ -222,7 +225,7 @@ impl<R: Runtime, C: Capacity, O: Observer> Waiting<'_, R, C, O> {
         let mut state = shared.state.lock();
         let mut told = state.waiters.told(place);
         if let Told::Nothing = told {
-            if state.waiters.wakes(place, waker) && (who == Waiter::Thread || state.timer.is_set()) {
+            if state.waiters.wakes(place, waker) {
                 return Poll::Pending;
             }
             drop(state);

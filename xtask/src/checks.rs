@@ -10,7 +10,7 @@ use anyhow::{Result, bail};
 
 use crate::tools::{CC, CLIPPY, NM, RUSTFMT, Tool};
 use crate::workspace::{self, cargo, unattended};
-use crate::{loom, no_std};
+use crate::{embedded, loom, no_std};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -55,6 +55,7 @@ const STEPS: &[Step] = &[
     Step { name: "doc", needs: &[], run: doc },
     Step { name: "loom", needs: &[], run: loom::run },
     Step { name: "no-std", needs: &[NM, CC], run: no_std::run },
+    Step { name: "embedded", needs: embedded::NEEDS, run: || embedded::run(&embedded::Args::default()) },
 ];
 
 fn clippy(what: &[&str]) -> Result<()> {

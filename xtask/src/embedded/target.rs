@@ -45,7 +45,7 @@ impl Target {
             linker()?.display()
         ));
         build.env("RUSTC", "/usr/bin/rustc").env("RUSTC_BOOTSTRAP", "1");
-        build.env("CARGO_TARGET_DIR", directory()).env("TOLLGATE_EXPECTED", expected);
+        build.env("CARGO_TARGET_DIR", self.directory()).env("TOLLGATE_EXPECTED", expected);
         // What was meant for the workspace's own builds.
         for variable in ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "RUSTC_WRAPPER", "CARGO_BUILD_TARGET"] {
             build.env_remove(variable);
@@ -91,7 +91,12 @@ impl Target {
     }
 
     fn artifact(&self, file: &str) -> PathBuf {
-        directory().join(self.name).join("release").join(file)
+        self.directory().join(self.name).join("release").join(file)
+    }
+
+    /// Of its own, so that no build waits for another.
+    fn directory(&self) -> PathBuf {
+        directory().join(self.name)
     }
 }
 

@@ -40,7 +40,7 @@ impl Target {
         build.args(["-Zbuild-std=core", "-Zprofile-rustflags", "--ignore-rust-version"]);
         build.args(["--target", self.name, "--config", FEATURES, "--config"]);
         build.arg(format!(
-            r#"target.{}.rustflags=["-Clinker={}", "-Clinker-flavor=ld.lld", "-Clink-arg=-Tlink.ld"]"#,
+            r#"target.{}.rustflags=["-Clinker={}", "-Clinker-flavor=ld.lld"]"#,
             self.name,
             linker()?.display()
         ));

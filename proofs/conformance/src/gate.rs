@@ -108,6 +108,14 @@ fn completion(draw: &mut Draw) -> Completion {
     Completion::Ran { outcome, cost: draw.once_in(2).then(|| u64::from(draw.below(60))) }
 }
 
+fn order(draw: &mut Draw) -> Order {
+    match draw.below(8) {
+        0 => Order::Deficit { quantum: draw.wild() },
+        1..=4 => Order::Deficit { quantum: u64::from(draw.up_to(20)) },
+        _ => Order::Smooth,
+    }
+}
+
 /// Every bound small, every rule at times on.
 fn settings(draw: &mut Draw) -> Settings {
     Settings {
@@ -119,7 +127,7 @@ fn settings(draw: &mut Draw) -> Settings {
         max_active: draw.up_to(4),
         max_attempts: draw.up_to(2),
         max_wait: draw.once_in(2).then(|| draw.span(33)),
-        order: if draw.once_in(3) { Order::Smooth } else { Order::Deficit { quantum: 1 + draw.wild() / 2 } },
+        order: order(draw),
         default_weight: draw.up_to(3),
         head_of_line: match draw.below(3) {
             0 => HeadOfLine::Strict,

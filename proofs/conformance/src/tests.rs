@@ -114,6 +114,16 @@ fn a_run_that_is_not_understood_is_reported() {
 }
 
 #[test]
+fn a_run_that_breaks_off_is_reported() {
+    let whole = golden::CONTROL.replace("1000000,21,0,21", "1000000,21,0,22");
+    for (run, failed) in [(whole.clone(), 0), (whole.replace("1000000,21", "later,21"), 1)] {
+        let mut tally = Tally::default();
+        golden::replay(&run, &mut tally);
+        assert_eq!(tally, Tally { passed: 2 - failed, failed }, "{run}");
+    }
+}
+
+#[test]
 fn the_control_is_reported() {
     let mut table = String::new();
     let tally = check(CONTROL, &of_this_host(), &mut table).unwrap();

@@ -17,12 +17,12 @@ use std::thread;
 
 use anyhow::{Context, Result, bail, ensure};
 
-use crate::tools::{DEBIAN_CARGO, DEBIAN_RUST_SOURCE, NM, QEMU_ARM, Tool};
+use crate::tools::{DEBIAN_CARGO, DEBIAN_RUST_SOURCE, NM, QEMU_ARM, RUSTFMT, Tool};
 use crate::workspace::{self, cargo, output, root};
 use budget::{Budget, Weight};
 use target::Target;
 
-pub(crate) const NEEDS: &[Tool] = &[NM, DEBIAN_CARGO, DEBIAN_RUST_SOURCE, QEMU_ARM];
+pub(crate) const NEEDS: &[Tool] = &[RUSTFMT, NM, DEBIAN_CARGO, DEBIAN_RUST_SOURCE, QEMU_ARM];
 
 /// What has to pass on the target, and what has to fail there, and how it says so.
 const IMAGES: &[&str] = &["limits", "estimators"];

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use anyhow::{Context, Result};
 use serde::Deserialize;
 
-/// Code may grow by this many hundredths before it is a fault; RAM may not grow.
+/// Code may grow by this many parts in a hundred before it is a fault; RAM may not grow.
 const TOLERANCE_PERCENT: u64 = 3;
 
 /// Bytes of one machine.

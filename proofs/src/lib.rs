@@ -21,6 +21,7 @@ mod gate;
 mod limiter;
 mod permit;
 mod rate;
+mod window;
 
 #[cfg(feature = "link")]
 #[panic_handler]

@@ -175,7 +175,7 @@ entries!(OnKnee, Knee, KneeSettings, [
 ]);
 
 entries!(OnAimd, Aimd, AimdSettings, [
-    proof_aimd_limiter_new proof_aimd_limiter_try_admit proof_aimd_limiter_complete proof_aimd_limiter_tick
-    proof_aimd_limiter_reconfigure proof_aimd_limiter_replace_estimator proof_aimd_limiter_change_estimator
-    proof_aimd_limiter_stats proof_aimd_limiter_look
+    proof_plain_limiter_new proof_plain_limiter_try_admit proof_plain_limiter_complete proof_plain_limiter_tick
+    proof_plain_limiter_reconfigure proof_plain_limiter_replace_estimator proof_plain_limiter_change_estimator
+    proof_plain_limiter_stats proof_plain_limiter_look
 ]);

@@ -10,7 +10,7 @@ use anyhow::{Result, bail};
 
 use crate::tools::{CC, CLIPPY, NM, RUSTFMT, Tool, VALGRIND};
 use crate::workspace::{self, cargo, unattended};
-use crate::{counts, loom, no_std};
+use crate::{counts, embedded, loom, no_std};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -56,6 +56,7 @@ const STEPS: &[Step] = &[
     Step { name: "loom", needs: &[], run: loom::run },
     Step { name: "no-std", needs: &[NM, CC], run: no_std::run },
     Step { name: "counts", needs: &[VALGRIND], run: counts::check },
+    Step { name: "embedded", needs: embedded::NEEDS, run: || embedded::run(&embedded::Args::default()) },
 ];
 
 fn clippy(what: &[&str]) -> Result<()> {

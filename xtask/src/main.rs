@@ -8,6 +8,7 @@ mod bench_report;
 mod checks;
 mod counts;
 mod demo;
+mod embedded;
 mod loom;
 mod mutants;
 mod no_std;
@@ -33,6 +34,8 @@ enum Task {
     Test(checks::Args),
     /// Links the core without std and without an allocator, and looks for panics in the machine code
     NoStd,
+    /// Runs the core's conformance vectors on an emulated Cortex-M0, and weighs its machines
+    Embedded(embedded::Args),
     /// Benches our machines beside their peers and prints one table of ratios
     BenchReport(bench_report::Args),
     /// Counts the instructions of each hot path and compares them with what they were
@@ -48,6 +51,7 @@ fn main() -> anyhow::Result<()> {
         Task::Demo(args) => demo::run(&args),
         Task::Test(args) => checks::run(&args),
         Task::NoStd => no_std::run(),
+        Task::Embedded(args) => embedded::run(&args),
         Task::BenchReport(args) => bench_report::run(&args),
         Task::Counts(args) => counts::run(&args),
         Task::MutantsLoom(args) => mutants::run(&args),

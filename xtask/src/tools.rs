@@ -35,6 +35,23 @@ pub(crate) const VALGRIND: Tool = Tool {
     install: &[&["apt-get", "update", "-qq"], &["apt-get", "install", "-y", "-qq", "valgrind"]],
 };
 
+/// Debian's compiler, for targets whose `core` has to be built. Where it lies in the search path does not matter.
+pub(crate) const DEBIAN_CARGO: Tool = Tool {
+    probe: &["/usr/bin/cargo", "--version"],
+    install: &[&["apt-get", "update", "-qq"], &["apt-get", "install", "-y", "-qq", "rustc-web", "cargo-web"]],
+};
+
+/// The source of `core` that belongs to it.
+pub(crate) const DEBIAN_RUST_SOURCE: Tool = Tool {
+    probe: &["ls", "/usr/lib/rustlib/src/rust/library/core/Cargo.toml", "--"],
+    install: &[&["apt-get", "update", "-qq"], &["apt-get", "install", "-y", "-qq", "rust-web-src"]],
+};
+
+pub(crate) const QEMU_ARM: Tool = Tool {
+    probe: &["qemu-system-arm", "--version"],
+    install: &[&["apt-get", "update", "-qq"], &["apt-get", "install", "-y", "-qq", "qemu-system-arm"]],
+};
+
 impl Tool {
     /// Makes sure the tool is there.
     ///

@@ -160,7 +160,8 @@ impl<K: Eq + Hash + Clone, S: BuildHasher, O: KeyObserver<K>> SharedAdmission<K,
         Ok(Pass { inner: Arc::clone(&self.inner), shard: number, session, slot: Some(slot) })
     }
 
-    /// What the limits of an owner's shard say, the shard locked meanwhile: reports, prechecks, resets.
+    /// What the limits of an owner's shard say, the shard locked meanwhile: reports, prechecks, resets. `look` must not use the
+    /// door, nor drop a pass of it.
     pub fn with_owner<Q, T>(&self, owner: &Q, look: impl FnOnce(&mut Limits<K, S, O>) -> T) -> T
     where
         K: Borrow<Q>,
@@ -169,7 +170,8 @@ impl<K: Eq + Hash + Clone, S: BuildHasher, O: KeyObserver<K>> SharedAdmission<K,
         look(&mut self.inner.of(owner).1)
     }
 
-    /// Hands out the limits of each shard in turn, locked meanwhile: for snapshots, owners and observers.
+    /// Hands out the limits of each shard in turn, locked meanwhile: for snapshots, owners and observers. `look` must not use
+    /// the door, nor drop a pass of it.
     pub fn each_shard(&self, mut look: impl FnMut(&mut Limits<K, S, O>)) {
         self.inner.shards().for_each(|shard| look(&mut shard.lock()));
     }

@@ -71,7 +71,6 @@ macro_rules! suite {
     };
     ($harness:ty, $module:ident: $($name:ident)*) => {
         mod $module {
-            #[allow(unused_imports)]
             use super::*;
             $(
                 #[test]

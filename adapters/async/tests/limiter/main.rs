@@ -1,6 +1,9 @@
 //! [`Limiter`], polled by hand in time that is set by hand.
 
+mod classes;
+#[path = "../common/mod.rs"]
 mod common;
+mod laws;
 
 use core::future::Future;
 use core::sync::atomic::{AtomicUsize, Ordering};
@@ -347,15 +350,6 @@ fn a_grant_may_be_fetched_until_its_deadline_and_none_is_made_after_it() {
 }
 
 #[test]
-fn a_newcomer_of_another_class_passes_only_within_its_share() {
-    let bench = Bench::with(4, &shares()[..1], 100);
-    let _held: Vec<_> = (0..3).map(|_| bench.limiter.try_acquire(Some(LIVE)).unwrap()).collect();
-    let _big = bench.ask(None, 2, Timestamp::MAX);
-    assert!(bench.limiter.try_acquire(Some(LIVE)).is_err(), "there is one, and it is not LIVE's");
-    let _small = bench.ask(Some(LIVE), 1, Timestamp::MAX);
-}
-
-#[test]
 fn who_waits_with_a_deadline_is_refused_then_and_not_before() {
     let bench = Bench::new(1);
     let _held = bench.take();
@@ -384,50 +378,6 @@ fn an_estimator_that_gives_up_waiting_is_heard_by_who_waits() {
     assert!(granted(&mut waiting).is_some());
 }
 
-const LIVE: PartitionId = PartitionId(1);
-const BATCH: PartitionId = PartitionId(2);
-
-fn shares() -> [Share; 2] {
-    [(LIVE, 500_000), (BATCH, 250_000)].map(|(partition, share_ppm)| Share {
-        partition,
-        share_ppm,
-        pause: Duration::ZERO,
-    })
-}
-
-#[test]
-fn report_33_a_class_that_is_over_its_share_holds_up_nobody_who_is_not() {
-    let bench = Bench::with(4, &shares(), 100);
-    let mut held: Vec<_> = (0..2).map(|_| bench.limiter.try_acquire(Some(BATCH)).unwrap()).collect();
-    let mut batch = bench.ask(Some(BATCH), 1, Timestamp::MAX);
-    let live: Vec<_> = (0..2).map(|_| bench.limiter.try_acquire(Some(LIVE)).unwrap()).collect();
-    let mut more = bench.ask(Some(LIVE), 1, Timestamp::MAX);
-    // What LIVE gives back is kept for LIVE, whoever came first.
-    live.into_iter().for_each(LimiterPermit::success);
-    assert!(!batch.is_woken());
-    assert!(granted(&mut more).is_some());
-    held.pop().unwrap().success();
-    assert!(granted(&mut batch).is_some(), "and it is served in the end");
-}
-
-#[test]
-fn a_big_one_of_one_class_is_not_starved_by_small_ones_of_another() {
-    let bench = Bench::with(4, &shares(), 100);
-    let mut held: Vec<_> = (0..3).map(|_| bench.limiter.try_acquire(Some(LIVE)).unwrap()).collect();
-    let mut big = bench.ask(None, 2, Timestamp::MAX);
-    // One is free, and nobody's; LIVE has its share.
-    assert!(bench.limiter.try_acquire(Some(LIVE)).is_err());
-    let mut small = bench.ask(Some(LIVE), 1, Timestamp::MAX);
-    held.pop().unwrap().success();
-    assert!(granted(&mut small).is_none());
-    held.pop().unwrap().success();
-    // Within its share it may pass.
-    assert!(granted(&mut small).is_some());
-    assert!(granted(&mut big).is_none());
-    drop(held);
-    drop(small);
-}
-
 #[test]
 fn limiters_their_permits_and_futures_go_to_other_threads() {
     fn good<T: Send + Sync>(_: &T) {}
@@ -454,134 +404,4 @@ fn a_thread_waits_until_another_gives_back_or_its_deadline() {
         assert_eq!(late.unwrap_err().reason, Reason::DeadlineExceeded);
         drop(permit);
     });
-}
-
-#[derive(Clone, Copy, Debug)]
-enum Op {
-    Ask(u32, Option<u64>),
-    Try,
-    Release(prop::sample::Index),
-    Cancel(prop::sample::Index),
-    Limit(u32),
-    Pass(u64),
-}
-
-fn ops() -> impl Strategy<Value = Vec<Op>> {
-    let op = prop_oneof![
-        6 => (0..4_u32, prop::option::weighted(0.3, 0..30_u64)).prop_map(|(weight, wait)| Op::Ask(weight, wait)),
-        2 => Just(Op::Try),
-        5 => any::<prop::sample::Index>().prop_map(Op::Release),
-        2 => any::<prop::sample::Index>().prop_map(Op::Cancel),
-        1 => (1..7_u32).prop_map(Op::Limit),
-        3 => (0..20_u64).prop_map(Op::Pass),
-    ];
-    prop::collection::vec(op, 1..70)
-}
-
-/// What waits: its task, its weight, until when.
-#[derive(Clone, Copy, Debug)]
-struct Waits(usize, u32, u64);
-
-/// Who is let in, and who is refused, of those that wait in a row.
-fn decide(waiting: &mut VecDeque<Waits>, held: &mut u32, limit: u32, now: u64) -> Vec<(usize, u32, bool)> {
-    let mut decided = vec![];
-    while let Some(&Waits(task, weight, until)) = waiting.front() {
-        if weight > limit || until < now {
-            decided.push((task, weight, false));
-        } else if *held + weight <= limit {
-            *held += weight;
-            decided.push((task, weight, true));
-        } else {
-            break;
-        }
-        waiting.pop_front();
-    }
-    decided
-}
-
-proptest! {
-    #![proptest_config(cases(1_000))]
-
-    #[test]
-    fn everybody_is_let_in_in_order_as_soon_as_it_fits_and_never_past_the_limit(run in ops()) {
-        let bench = Bench::new(3);
-        let (mut limit, mut held) = (3, 0);
-        let mut tasks: Vec<Asked> = vec![];
-        let mut waiting: VecDeque<Waits> = VecDeque::new();
-        let mut permits: Vec<(u32, Permit)> = vec![];
-        for op in run {
-            let now = bench.runtime.now().as_nanos();
-            match op {
-                Op::Ask(weight, wait) => {
-                    let until = wait.map_or(u64::MAX, |wait| now + wait);
-                    let limiter = bench.limiter.clone();
-                    let mut task =
-                        Task::new(async move { limiter.acquire_many(None, weight, at(until)).await });
-                    let fits = waiting.is_empty() && held + weight <= limit;
-                    match task.run() {
-                        Some(Ok(permit)) => {
-                            prop_assert!(fits);
-                            held += weight;
-                            permits.push((weight, permit));
-                        }
-                        Some(Err(_)) => prop_assert!(weight > limit || !fits && until <= now),
-                        None => {
-                            prop_assert!(!fits && weight <= limit && until > now);
-                            waiting.push_back(Waits(tasks.len(), weight, until));
-                            tasks.push(task);
-                        }
-                    }
-                }
-                Op::Try => match bench.limiter.try_acquire(None) {
-                    Ok(permit) => {
-                        prop_assert!(waiting.is_empty() && held < limit);
-                        held += 1;
-                        permits.push((1, permit));
-                    }
-                    Err(_) => prop_assert!(!waiting.is_empty() || held >= limit),
-                },
-                Op::Release(which) if !permits.is_empty() => {
-                    let (weight, permit) = permits.swap_remove(which.index(permits.len()));
-                    held -= weight;
-                    permit.success();
-                }
-                Op::Cancel(which) if !waiting.is_empty() => {
-                    let waits = waiting.remove(which.index(waiting.len())).unwrap();
-                    tasks[waits.0].cancel();
-                }
-                Op::Release(_) | Op::Cancel(_) => {}
-                Op::Limit(new) => {
-                    limit = new;
-                    bench.set_limit(limit);
-                }
-                Op::Pass(step) => {
-                    let until = now + step;
-                    while let Some(next) = bench.runtime.next().filter(|&next| next <= at(until)) {
-                        bench.runtime.set(next);
-                        // One after the other: who goes may make room for who would go next.
-                        while let Some(over) = waiting.iter().position(|it| at(it.2) <= next) {
-                            let Waits(task, ..) = waiting.remove(over).unwrap();
-                            prop_assert_eq!(refused(&mut tasks[task]), Some(Reason::DeadlineExceeded));
-                            let decided = decide(&mut waiting, &mut held, limit, next.as_nanos());
-                            for (task, weight, fits) in decided {
-                                let answer = tasks[task].run().unwrap();
-                                prop_assert_eq!(answer.is_ok(), fits);
-                                permits.extend(answer.ok().map(|permit| (weight, permit)));
-                            }
-                        }
-                    }
-                    bench.runtime.set(at(until));
-                }
-            }
-            let now = bench.runtime.now().as_nanos();
-            for (task, weight, fits) in decide(&mut waiting, &mut held, limit, now) {
-                let answer = tasks[task].run();
-                prop_assert_eq!(answer.as_ref().map(Result::is_ok), Some(fits), "task {}", task);
-                permits.extend(answer.and_then(Result::ok).map(|permit| (weight, permit)));
-            }
-            prop_assert!(waiting.iter().all(|&Waits(task, ..)| tasks[task].run().is_none()));
-            prop_assert_eq!(bench.limiter.num_waiters(), waiting.len());
-            prop_assert_eq!(bench.limiter.stats().in_flight, u64::from(held));
-        }
-    }
 }

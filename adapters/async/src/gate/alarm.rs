@@ -206,7 +206,6 @@ impl<R: Runtime, C: Capacity, O: Observer> Tending<'_, R, C, O> {
                 }
                 state.timer.at = at;
                 state.timer.sleep = self.sleep.take();
-                state.promise = None;
                 None
             },
         )

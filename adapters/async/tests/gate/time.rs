@@ -87,6 +87,36 @@ fn who_was_woken_to_set_the_timer_and_leaves_is_replaced() {
 }
 
 #[test]
+fn who_was_asked_in_vain_is_asked_again() {
+    let (runtime, gate) = gate(1);
+    let mut asked = waits(&gate, later(9, 2_000));
+    let (head, mut second) = (waits(&gate, later(1, 1_000)), waits(&gate, later(1, 30)));
+    drop(head);
+    second.cancel();
+    assert!(asked.is_woken() && asked.run().is_none());
+    assert_eq!(runtime.next(), Some(at(1_000)), "that was early enough");
+    let (head, _third) = (waits(&gate, later(1, 3_000)), waits(&gate, later(1, 500)));
+    drop(head);
+    assert!(asked.is_woken() && asked.run().is_none());
+    assert_eq!(runtime.next(), Some(at(500)));
+}
+
+#[test]
+fn who_was_asked_and_is_not_polled_in_time_is_not_counted_on_any_more() {
+    let (runtime, gate) = gate(1);
+    let asked = waits(&gate, later(9, 4_000));
+    let (head, mut late) = (waits(&gate, later(1, 1_000)), waits(&gate, later(1, 30)));
+    let (other, mut behind) = (waits(&gate, later(2, 3_000)), waits(&gate, later(2, 500)));
+    drop(head);
+    assert!(asked.is_woken());
+    runtime.set(at(31));
+    drop(other);
+    drop(starts(&mut late));
+    assert!(behind.is_woken() && behind.run().is_none());
+    assert_eq!(runtime.next(), Some(at(500)));
+}
+
+#[test]
 fn a_queue_turns_to_newest_first_on_time_though_no_job_comes_or_ends() {
     let newest_first_after = Some(Duration::from_nanos(6));
     let (runtime, gate) = with(2, Settings { newest_first_after, max_wait: None, ..Settings::default() });
@@ -174,6 +204,18 @@ fn a_thread_whose_job_starts_sooner_since_somebody_left_is_on_time() {
         drop(head);
         assert!(behind.join().unwrap() < Duration::from_secs(4));
     });
+}
+
+#[test]
+fn a_thread_that_waits_keeps_the_time_and_wakes_nobody_for_it() {
+    let gate =
+        Gate::with_observer(Deaf(Instant::now()), Settings::default(), Budget::new(1), NoObserver).unwrap();
+    gate.set_pick_up_within(None);
+    let after = |millis| Some(gate.now().saturating_add(Duration::from_millis(millis)));
+    let far = waits(&gate, Job { ready_at: after(8_000), ..Job::new(1) });
+    let soon = Job { ready_at: after(50), ..Job::new(2) };
+    std::thread::scope(|scope| drop(scope.spawn(|| gate.enter_blocking(soon).unwrap()).join().unwrap()));
+    assert!(!far.is_woken());
 }
 
 /// A runtime that shuts down: from then on nobody can make a timer.

@@ -35,6 +35,17 @@ pub(crate) const VALGRIND: Tool = Tool {
     install: &[&["apt-get", "update", "-qq"], &["apt-get", "install", "-y", "-qq", "valgrind"]],
 };
 
+/// The source of the standard library, of the compiler in use.
+pub(crate) const RUST_SOURCE: Tool = Tool {
+    probe: &[
+        "sh",
+        "-c",
+        "test -e \"$(rustc --print sysroot)/lib/rustlib/src/rust/library/Cargo.lock\"",
+        "rust-src",
+    ],
+    install: &[&["rustup", "component", "add", "rust-src"]],
+};
+
 /// Debian's compiler, for targets whose `core` has to be built. Where it lies in the search path does not matter.
 pub(crate) const DEBIAN_CARGO: Tool = Tool {
     probe: &["/usr/bin/cargo", "--version"],

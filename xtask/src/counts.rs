@@ -9,13 +9,13 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
 use comfy_table::{CellAlignment, Table, presets};
 use serde::{Deserialize, Serialize};
 
-use crate::workspace::{cargo, command, output, root, target};
+use crate::workspace::{benches, command, output, root, target};
 
 const BASELINE: &str = "benches/counts.json";
 const COUNT: &str = "TOLLGATE_COUNT";
@@ -51,7 +51,7 @@ pub(crate) fn check() -> Result<()> {
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
-    let program = build()?;
+    let program = benches()?;
     let rustc = output(command("rustc").arg("--version"))?.trim().to_owned();
     let mut counted = BTreeMap::new();
     for name in cases(&program, args.filter.as_deref())? {
@@ -121,15 +121,6 @@ fn table(baseline: &Baseline, counted: &BTreeMap<String, f64>) -> Table {
     }
     table.column_iter_mut().skip(1).for_each(|column| column.set_cell_alignment(CellAlignment::Right));
     table
-}
-
-/// Builds the benches and says where they are.
-fn build() -> Result<PathBuf> {
-    let arguments = ["bench", "--package", "tollgate-benches", "--bench", "peers", "--no-run"];
-    let messages = output(cargo(arguments).args(["--message-format", "json"]))?;
-    let message = |line: &str| serde_json::from_str::<serde_json::Value>(line).ok();
-    let program = |value: serde_json::Value| Some(PathBuf::from(value.get("executable")?.as_str()?));
-    messages.lines().filter_map(message).filter_map(program).next_back().context("cargo built no benches")
 }
 
 /// The names of the cases to count.

@@ -2,7 +2,8 @@
 //!
 //! The gate is full until all tasks wait. Then each that starts ends at once, so that another starts, and enters again, behind
 //! all others: every start is a wake-up of another task, and nearly 10 000 wait all the time. Spawning the tasks is part of it.
-//! The peer is fair by turn of arrival alone: it knows no tenants, costs or deadlines. The floor is what the runtime takes
+//! The peers do less: tokio's semaphore is
+//! fair by turn of arrival alone, mea's share by permits held, and neither knows costs or deadlines. The floor is what the runtime takes
 //! for as many wake-ups: the tasks yield.
 
 use core::sync::atomic::{AtomicU32, Ordering};
@@ -77,6 +78,23 @@ fn starts(runtime: &Runtime) -> Case<'_> {
                         asked.fetch_add(1, Ordering::SeqCst);
                         for _ in 0..STARTS / TASKS {
                             drop(semaphore.acquire().await.expect("it is open"));
+                        }
+                    }
+                });
+            }
+        })
+        .batch("mea-fair-share", move || {
+            let share = Arc::new(mea::admission::FairShare::<u32>::new(PERMITS));
+            move || {
+                let full: Vec<_> = (0..PERMITS)
+                    .map(|_| Arc::clone(&share).try_acquire_owned(0).expect("there is room"))
+                    .collect();
+                let waiting = || share.num_waiters() == TASKS as usize;
+                all(runtime, full, waiting, |task| {
+                    let share = Arc::clone(&share);
+                    async move {
+                        for _ in 0..STARTS / TASKS {
+                            drop(share.acquire(task % TENANTS).await);
                         }
                     }
                 });

@@ -6,10 +6,14 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use anyhow::{Context, Result};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+/// The implementation that is compared with all others.
+pub(super) const OURS: &str = "tollgate";
+
 /// Nanoseconds per operation of one implementation, round by round.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub(super) struct Record {
     pub(super) group: String,
     pub(super) case: String,
@@ -25,6 +29,17 @@ impl Record {
     pub(super) fn same_case(&self, other: &Self) -> bool {
         (&self.group, &self.case, self.threads, self.size)
             == (&other.group, &other.case, other.threads, other.size)
+    }
+
+    pub(super) fn is_ours(&self) -> bool {
+        self.implementation == OURS
+    }
+
+    /// The median of the rounds.
+    pub(super) fn median_ns(&self) -> Option<f64> {
+        let mut rounds: Vec<f64> = self.rounds.values().copied().collect();
+        rounds.sort_by(f64::total_cmp);
+        rounds.get(rounds.len() / 2).copied()
     }
 }
 

@@ -30,14 +30,16 @@ const INK: RGBColor = RGBColor(34, 34, 34);
 const SOFT: RGBColor = RGBColor(105, 105, 105);
 const GRID: RGBColor = RGBColor(228, 228, 228);
 const BEHIND: RGBColor = RGBColor(176, 176, 176);
-/// Okabe and Ito's colours: told apart by colour-blind readers too.
-const PALETTE: [RGBColor; 6] = [
+/// Okabe and Ito's colours, told apart by colour-blind readers too, and two more: no two peers are alike.
+const PALETTE: [RGBColor; 8] = [
     RGBColor(213, 94, 0),
     RGBColor(0, 114, 178),
     RGBColor(204, 121, 167),
     RGBColor(0, 158, 115),
     RGBColor(146, 104, 0),
     RGBColor(86, 120, 233),
+    RGBColor(110, 30, 140),
+    RGBColor(0, 140, 160),
 ];
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;

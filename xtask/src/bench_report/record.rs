@@ -124,4 +124,41 @@ mod tests {
         assert_eq!((record.threads, record.size, record.implementation.as_str()), (2, 1, "tokio"));
         assert_eq!((round.as_str(), operations), ("3", 200.0));
     }
+
+    #[test]
+    fn what_was_written_since_the_start_is_read_as_time_of_one_operation() {
+        let folder = std::env::temp_dir().join(format!("tollgate-records-{}", std::process::id()));
+        let place = folder.join("permits/cycle/3/new");
+        fs::create_dir_all(&place).unwrap();
+        let benchmark = serde_json::json!({
+            "group_id": "permits",
+            "function_id": "cycle/t2/n1/tokio",
+            "value_str": "3",
+            "throughput": { "Elements": 200 },
+        });
+        let estimates = serde_json::json!({ "median": { "point_estimate": 1_000.0 } });
+        fs::write(place.join("benchmark.json"), benchmark.to_string()).unwrap();
+        fs::write(place.join("estimates.json"), estimates.to_string()).unwrap();
+
+        let found = read(&folder, SystemTime::UNIX_EPOCH).unwrap();
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].rounds, BTreeMap::from([("3".to_owned(), 5.0)]));
+        let later = SystemTime::now() + core::time::Duration::from_secs(60);
+        assert!(read(&folder, later).unwrap().is_empty(), "it is of an earlier run");
+        fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn the_median_is_of_the_rounds_in_order() {
+        let rounds = [("0", 3.0), ("1", 9.0), ("2", 1.0)];
+        let record = Record {
+            group: "g".into(),
+            case: "c".into(),
+            threads: 1,
+            size: 1,
+            implementation: OURS.into(),
+            rounds: rounds.map(|(round, ns)| (round.to_owned(), ns)).into(),
+        };
+        assert_eq!(record.median_ns(), Some(3.0));
+    }
 }

@@ -143,6 +143,40 @@ fn every_lost_row_is_told_with_its_reason_or_that_there_is_none() {
 }
 
 #[test]
+fn only_losses_without_a_reason_are_counted_as_not_explained() {
+    let keyed = |peers: &[&str]| {
+        let peer = |name: &&str| record("keyed", "grant", 1_000, name, 50.0);
+        let mut records: Vec<_> = peers.iter().map(peer).collect();
+        records.push(record("keyed", "grant", 1_000, OURS, 60.0));
+        vec![kept("keyed", "2026-11-30", records)]
+    };
+    let notes = Notes::parse(NOTES).unwrap();
+    for (peers, words) in [
+        (&["governor"][..], "1 lost, of which 0 are not"),
+        (&["governor", "a", "b"], "3 lost, of which 2 are not"),
+    ] {
+        let summary = Report::new(keyed(peers), machine(), &notes).summary();
+        assert!(summary.contains(words), "{summary}");
+    }
+}
+
+#[test]
+fn a_case_at_one_size_or_without_a_size_is_not_in_the_cost_against_size() {
+    let records = vec![
+        record("drr", "no-size", 1, OURS, 20.0),
+        record("drr", "one-size", 10, OURS, 20.0),
+        record("drr", "two-sizes", 10, OURS, 20.0),
+        record("drr", "two-sizes", 1_000, OURS, 20.0),
+        record("drr", "one-beside-none", 1, OURS, 20.0),
+        record("drr", "one-beside-none", 1_000, OURS, 20.0),
+    ];
+    let notes = Notes::parse(NOTES).unwrap();
+    let report = Report::new(vec![kept("drr", "2026-11-30", records)], machine(), &notes);
+    let cases: Vec<String> = report.series().into_iter().map(|series| series.case).collect();
+    assert_eq!(cases, ["two-sizes"]);
+}
+
+#[test]
 fn the_terminal_hears_of_losses_without_a_reason_and_of_reasons_without_a_loss() {
     let notes = Notes::parse(NOTES).unwrap();
     let report = report(&notes);

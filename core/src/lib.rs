@@ -60,6 +60,7 @@
 //! | `serde` | `alloc`; settings of named limiters from any format, their statistics to any |
 //! | `portable-atomic` | atomics on targets without 64-bit ones; the final binary chooses how |
 #![no_std]
+#![cfg_attr(tollgate_docsrs, feature(doc_cfg))]
 #![forbid(unsafe_code)]
 #![cfg_attr(not(feature = "alloc"), allow(rustdoc::broken_intra_doc_links))]
 #![warn(clippy::arithmetic_side_effects, clippy::as_conversions, clippy::indexing_slicing)]
@@ -102,5 +103,5 @@ pub use time::Timestamp;
 
 /// The README's example compiles and runs.
 #[cfg(doctest)]
-#[doc = include_str!("../../README.md")]
+#[doc = include_str!("../README.md")]
 struct Readme;

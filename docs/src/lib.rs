@@ -30,3 +30,8 @@ pub mod gate {}
 
 #[doc = include_str!("../6-rolling-out.md")]
 pub mod rolling_out {}
+
+/// The examples of the project's README compile and run.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+struct Readme;

@@ -1,16 +1,11 @@
 //! Every check of the project as a named step.
-//!
-//! All steps run, whatever fails, so that one run tells everything; the summary at the end repeats each failure. A
-//! step that lacks a tool is skipped and listed, except where nobody watches (`CI=true`): there it fails.
 
-use core::time::Duration;
-use std::time::Instant;
+use anyhow::Result;
 
-use anyhow::{Result, bail};
-
-use crate::tools::{CC, CLIPPY, NM, RUSTFMT, Tool, VALGRIND};
-use crate::workspace::{self, cargo, unattended};
-use crate::{counts, embedded, loom, no_std};
+use crate::steps::Steps;
+use crate::tools::{CC, CLIPPY, DENY, HACK, NM, RUSTFMT, Tool, VALGRIND};
+use crate::workspace::{self, cargo};
+use crate::{counts, embedded, loom, no_std, published};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -30,22 +25,9 @@ const WITH_SERDE: &str = "--features=tollgate/serde";
 
 const STEPS: &[Step] = &[
     Step { name: "fmt", needs: &[RUSTFMT], run: || workspace::run(&mut cargo(["fmt", "--all", "--check"])) },
-    Step { name: "clippy", needs: &[CLIPPY], run: || clippy(&["--workspace", "--all-targets", WITH_SERDE]) },
-    Step {
-        name: "clippy-no-std",
-        needs: &[CLIPPY],
-        run: || clippy(&["-p", "tollgate", "--no-default-features"]),
-    },
-    Step {
-        name: "clippy-alloc",
-        needs: &[CLIPPY],
-        run: || clippy(&["-p", "tollgate", "--no-default-features", "--features", "alloc"]),
-    },
-    Step {
-        name: "clippy-portable",
-        needs: &[CLIPPY],
-        run: || clippy(&["-p", "tollgate", "--no-default-features", "--features", "portable-atomic"]),
-    },
+    Step { name: "clippy", needs: &[CLIPPY], run: clippy },
+    Step { name: "features", needs: &[CLIPPY, HACK], run: features },
+    Step { name: "deny", needs: &[DENY], run: deny },
     Step {
         name: "test",
         needs: &[],
@@ -59,8 +41,38 @@ const STEPS: &[Step] = &[
     Step { name: "embedded", needs: embedded::NEEDS, run: || embedded::run(&embedded::Args::default()) },
 ];
 
-fn clippy(what: &[&str]) -> Result<()> {
-    workspace::run(cargo(["clippy"]).args(what).args(["--", "-D", "warnings"]))
+pub(crate) fn run(args: &Args) -> Result<()> {
+    let chosen = |step: &&Step| args.steps.is_empty() || args.steps.iter().any(|name| name == step.name);
+    let mut steps = Steps::default();
+    for step in STEPS.iter().filter(chosen) {
+        steps.step(step.name, step.needs, step.run);
+    }
+    steps.summarise()
+}
+
+fn clippy() -> Result<()> {
+    let mut clippy = cargo(["clippy", "--workspace", "--all-targets", WITH_SERDE]);
+    workspace::run(clippy.args(["--", "-D", "warnings"]))
+}
+
+/// Every set of features of every crate that users get, and each such crate by itself: within the workspace a crate
+/// has the features that any other asks for.
+fn features() -> Result<()> {
+    for name in published::NAMES {
+        let mut hack = cargo(["hack", "clippy", "--feature-powerset", "--package", name]);
+        workspace::run(hack.args(["--", "-D", "warnings"]))?;
+    }
+    Ok(())
+}
+
+/// Without the advisories: those are on a server that not everybody reaches, and change by themselves.
+fn deny() -> Result<()> {
+    let what = ["licenses", "bans", "sources"];
+    workspace::run(cargo(["deny", "--locked", "check"]).args(what))?;
+    // Outside of the workspace, with a lock file of its own, where some of what is ruled out cannot be met.
+    let mut embedded = cargo(["deny", "--locked", "--manifest-path", "proofs/embedded/Cargo.toml"]);
+    embedded.args(["--config", "deny.toml", "check", "--allow", "unused-wrapper"]).args(what);
+    workspace::run(&mut embedded)
 }
 
 fn test_no_std() -> Result<()> {
@@ -70,86 +82,4 @@ fn test_no_std() -> Result<()> {
 fn doc() -> Result<()> {
     let mut doc = cargo(["doc", "--workspace", WITH_SERDE, "--no-deps", "--document-private-items"]);
     workspace::run(doc.env("RUSTDOCFLAGS", "-D warnings"))
-}
-
-enum Verdict {
-    Passed,
-    Failed(String),
-    Skipped(String),
-}
-
-pub(crate) fn run(args: &Args) -> Result<()> {
-    let chosen = |step: &&Step| args.steps.is_empty() || args.steps.iter().any(|name| name == step.name);
-    let mut outcomes = Vec::new();
-    for step in STEPS.iter().filter(chosen) {
-        println!("\n== {} ==", step.name);
-        let started = Instant::now();
-        let verdict = judge(step);
-        match &verdict {
-            Verdict::Passed => {}
-            Verdict::Failed(why) => println!("FAILED {}: {why}", step.name),
-            Verdict::Skipped(why) => println!("SKIP {}: {why}", step.name),
-        }
-        outcomes.push((step.name, verdict, started.elapsed()));
-    }
-    summarise(&outcomes)
-}
-
-fn judge(step: &Step) -> Verdict {
-    for tool in step.needs {
-        match tool.require() {
-            Ok(()) => {}
-            Err(why) if unattended() => return Verdict::Failed(why),
-            Err(why) => return Verdict::Skipped(why),
-        }
-    }
-    match (step.run)() {
-        Ok(()) => Verdict::Passed,
-        Err(error) => Verdict::Failed(format!("{error:#}")),
-    }
-}
-
-/// The closing lines: one per step, then the counts alone on a line.
-fn summarise(outcomes: &[(&str, Verdict, Duration)]) -> Result<()> {
-    println!("\n== summary ==");
-    let (mut passed, mut failed, mut skipped) = (0, 0, 0);
-    for (name, verdict, took) in outcomes {
-        let (word, why) = match verdict {
-            Verdict::Passed => {
-                passed += 1;
-                ("ok", "")
-            }
-            Verdict::Failed(why) => {
-                failed += 1;
-                ("FAILED", why.as_str())
-            }
-            Verdict::Skipped(why) => {
-                skipped += 1;
-                ("SKIP", why.as_str())
-            }
-        };
-        println!("{}", format!("{name:<16} {word:<6} {:>6.1} s  {why}", took.as_secs_f64()).trim_end());
-    }
-    println!("checks: {passed} passed, {failed} failed, {skipped} skipped");
-    if failed > 0 {
-        bail!("{failed} of {} checks failed", outcomes.len());
-    }
-    Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn one_failure_fails_the_run_and_a_skip_does_not() {
-        let fine = [
-            ("a", Verdict::Passed, Duration::ZERO),
-            ("b", Verdict::Skipped("no tool".into()), Duration::ZERO),
-        ];
-        assert!(summarise(&fine).is_ok());
-        let broken =
-            [("a", Verdict::Failed("why".into()), Duration::ZERO), ("b", Verdict::Passed, Duration::ZERO)];
-        assert!(summarise(&broken).is_err());
-    }
 }

@@ -12,7 +12,10 @@ mod embedded;
 mod loom;
 mod mutants;
 mod no_std;
+mod published;
+mod release;
 mod soak;
+mod steps;
 mod symbols;
 mod tools;
 mod workspace;
@@ -32,6 +35,8 @@ enum Task {
     Demo(demo::Args),
     /// Runs every check, or only the named ones
     Test(checks::Args),
+    /// Does all of a release but the release: dry run, packages by themselves, changes of the interface, advisories
+    Release(release::Args),
     /// Links the core without std and without an allocator, and looks for panics in the machine code
     NoStd,
     /// Runs the core's conformance vectors on an emulated Cortex-M0, and weighs its machines
@@ -50,6 +55,7 @@ fn main() -> anyhow::Result<()> {
     match Cli::parse().task {
         Task::Demo(args) => demo::run(&args),
         Task::Test(args) => checks::run(&args),
+        Task::Release(args) => release::run(&args),
         Task::NoStd => no_std::run(),
         Task::Embedded(args) => embedded::run(&args),
         Task::BenchReport(args) => bench_report::run(&args),

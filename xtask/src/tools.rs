@@ -63,6 +63,31 @@ pub(crate) const QEMU_ARM: Tool = Tool {
     install: &[&["apt-get", "update", "-qq"], &["apt-get", "install", "-y", "-qq", "qemu-system-arm"]],
 };
 
+/// Looks at licences, origins and advisories of what we depend on. Built without optimisation, and as its authors
+/// locked it: it runs for seconds, and its own settings would be minutes of building.
+pub(crate) const DENY: Tool = Tool {
+    probe: &["cargo", "deny", "--version"],
+    install: &[&[
+        "cargo",
+        "install",
+        "cargo-deny@0.20.2",
+        "--locked",
+        "--config=profile.release.opt-level=0",
+        "--config=profile.release.lto=false",
+        "--config=profile.release.codegen-units=16",
+    ]],
+};
+
+pub(crate) const HACK: Tool = Tool {
+    probe: &["cargo", "hack", "--version"],
+    install: &[&["cargo", "install", "cargo-hack@0.6.46", "--locked"]],
+};
+
+pub(crate) const SEMVER_CHECKS: Tool = Tool {
+    probe: &["cargo", "semver-checks", "--version"],
+    install: &[&["cargo", "install", "cargo-semver-checks@0.51.0", "--locked"]],
+};
+
 impl Tool {
     /// Makes sure the tool is there.
     ///

@@ -135,3 +135,8 @@ impl Runtime for AsyncStd {
         })
     }
 }
+
+/// The README's example compiles and runs.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -32,3 +32,8 @@ pub use semaphore::{
     Acquire, AcquireError, AcquireOwned, OwnedSemaphorePermit, Semaphore, SemaphorePermit, TryAcquireError,
 };
 pub use tollgate::{ConfigError, Reason, Refused, Timestamp, adapt, observe, order, permit, rate};
+
+/// The README's example compiles and runs.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -148,3 +148,8 @@ impl Future for Sleep {
         Poll::Ready(())
     }
 }
+
+/// The README's example compiles and runs.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

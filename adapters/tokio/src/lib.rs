@@ -151,3 +151,8 @@ impl Runtime for Tokio {
         sleep_until(self.instant(at))
     }
 }
+
+/// The README's example compiles and runs.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -1,62 +1,11 @@
 //! Laws of `Drr`, with random workloads against the textbook loop and the definition of fairness.
 
-use std::collections::VecDeque;
+mod queues;
 
 use proptest::prelude::*;
-use tollgate::fair::{Drr, TenantId};
-use tollgate::slots::Heap;
+use queues::{Queues, id};
 use tollgate_model::drr::TextbookDrr;
 use tollgate_model::fairness::{Service, Share, unfair_interval};
-
-fn id(index: usize) -> TenantId {
-    TenantId::new(u32::try_from(index).unwrap())
-}
-
-/// Queues in front of a scheduler: what every caller has to keep.
-struct Queues {
-    drr: Drr<Heap>,
-    jobs: Vec<VecDeque<u64>>,
-}
-
-impl Queues {
-    fn new(quantum: u64, weights: &[u32]) -> Self {
-        let mut drr = Drr::new(u32::try_from(weights.len()).unwrap(), quantum).unwrap();
-        for (i, &weight) in weights.iter().enumerate() {
-            drr.set_weight(id(i), weight).unwrap();
-        }
-        Self { drr, jobs: vec![VecDeque::new(); weights.len()] }
-    }
-
-    fn arrive(&mut self, tenant: usize, cost: u64) {
-        self.jobs[tenant].push_back(cost);
-        if self.jobs[tenant].len() == 1 {
-            self.drr.set_head(id(tenant), Some(cost)).unwrap();
-        }
-    }
-
-    fn serve(&mut self) -> Option<(usize, u64)> {
-        let tenant = self.drr.pick()?.index();
-        let cost = self.jobs[tenant].pop_front().unwrap();
-        self.drr.serve(self.jobs[tenant].front().copied()).unwrap();
-        self.drr.check_invariants();
-        Some((tenant, cost))
-    }
-
-    /// The job at the head leaves without being served.
-    fn cancel_head(&mut self, tenant: usize) {
-        self.jobs[tenant].pop_front();
-        self.drr.set_head(id(tenant), self.jobs[tenant].front().copied()).unwrap();
-        self.drr.check_invariants();
-    }
-
-    fn backlogged(&self) -> Vec<bool> {
-        self.jobs.iter().map(|jobs| !jobs.is_empty()).collect()
-    }
-
-    fn has_work(&self) -> bool {
-        self.backlogged().contains(&true)
-    }
-}
 
 #[derive(Clone, Debug)]
 enum Op {

@@ -1,18 +1,14 @@
-//! The laws of [`Semaphore`], against two lists.
-#![cfg(feature = "alloc")]
-
-mod common;
+//! A [`Semaphore`] and two lists, driven by the same operations.
 
 use std::collections::HashMap;
 
-use common::cases;
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
 use tollgate::Reason;
 use tollgate::permit::{Acquire, HeadOfLine, Semaphore, SemaphoreEvent, Ticket, WaiterId};
 use tollgate::slots::Heap;
 use tollgate_model::Denied;
-use tollgate_model::ops::{self, SemaphoreOp};
+use tollgate_model::ops::SemaphoreOp;
 use tollgate_model::semaphore::{Came, Left, Rule, Semaphore as Oracle};
 
 fn denied(reason: Reason) -> Denied {
@@ -26,18 +22,18 @@ fn denied(reason: Reason) -> Denied {
 }
 
 /// A machine, its oracle, and what the callers hold.
-struct Pair {
-    machine: Semaphore<Heap>,
-    oracle: Oracle,
+pub(crate) struct Pair {
+    pub(crate) machine: Semaphore<Heap>,
+    pub(crate) oracle: Oracle,
     tickets: Vec<Ticket>,
     forgotten: u128,
     waiters: Vec<(WaiterId, u64)>,
     /// For each waiter in line, who was ahead when it came, and how often others passed it since.
-    ahead: HashMap<u64, (usize, u32)>,
+    pub(crate) ahead: HashMap<u64, (usize, u32)>,
 }
 
 impl Pair {
-    fn new(limit: u64, room: u32, rule: Rule) -> Self {
+    pub(crate) fn new(limit: u64, room: u32, rule: Rule) -> Self {
         let head_of_line = match rule {
             Rule::Strict => HeadOfLine::Strict,
             Rule::Backfill(max_passes) => HeadOfLine::Backfill { max_passes },
@@ -47,7 +43,7 @@ impl Pair {
         Self { machine, oracle, tickets: vec![], forgotten: 0, waiters: vec![], ahead: HashMap::new() }
     }
 
-    fn apply(&mut self, op: SemaphoreOp) -> TestCaseResult {
+    pub(crate) fn apply(&mut self, op: SemaphoreOp) -> TestCaseResult {
         match op {
             SemaphoreOp::TryAcquire(weight) => {
                 let got = self.machine.try_acquire(weight);
@@ -113,7 +109,7 @@ impl Pair {
     }
 
     /// Names the next to leave the line, on both; answers whether there was one.
-    fn poll(&mut self) -> Result<bool, TestCaseError> {
+    pub(crate) fn poll(&mut self) -> Result<bool, TestCaseError> {
         let line = self.oracle.line();
         match (self.machine.poll(), self.oracle.poll()) {
             (None, None) => return Ok(false),
@@ -163,7 +159,7 @@ impl Pair {
     }
 
     /// Everybody gives everything back and asks until nobody is left in line.
-    fn drain(&mut self) -> TestCaseResult {
+    pub(crate) fn drain(&mut self) -> TestCaseResult {
         while self.machine.num_waiters() > 0 || !self.tickets.is_empty() {
             let mut moved = self.poll()?;
             if let Some(ticket) = self.tickets.pop() {
@@ -178,96 +174,5 @@ impl Pair {
             }
         }
         Ok(())
-    }
-}
-
-fn rule() -> impl Strategy<Value = Rule> {
-    prop_oneof![Just(Rule::Strict), (0..=4_u32).prop_map(Rule::Backfill)]
-}
-
-proptest! {
-    #![proptest_config(cases(1_000))]
-
-    /// Reports 21 (tokio#8020), 22 (materialize#38509, megaeth#188), 23 (Vector), 24 (embassy#6964, golang/go#37852,
-    /// dotnet/runtime#77180), 25 (embassy tombstones), 26, 28 (async-lock#23), 30 (tokio, golang/go#56910).
-    #[test]
-    fn every_decision_is_that_of_two_naive_lists_and_all_permits_come_back(
-        limit in prop_oneof![8 => 0..=8_u64, 1 => ops::edge()],
-        room in 0..=6_u32,
-        rule in rule(),
-        run in ops::semaphore(60),
-    ) {
-        let mut pair = Pair::new(limit, room, rule);
-        for op in run {
-            pair.apply(op)?;
-        }
-        pair.drain()?;
-    }
-
-    /// Golang/go#56910: small ones pass a big one, at most (k + 1) · max_passes times for k others ahead when it
-    /// came; under Strict never.
-    #[test]
-    fn nobody_is_passed_more_often_than_the_bound(
-        limit in 1..=6_u64,
-        rule in rule(),
-        run in ops::semaphore(80),
-    ) {
-        let mut pair = Pair::new(limit, 16, rule);
-        let max_passes = match rule {
-            Rule::Strict => 0,
-            Rule::Backfill(max_passes) => max_passes,
-        };
-        for op in run {
-            pair.apply(op)?;
-            for &(ahead, passed) in pair.ahead.values() {
-                prop_assert!(passed as usize <= (ahead + 1) * max_passes as usize, "{passed} for {ahead} ahead");
-            }
-        }
-    }
-
-    /// Reports 22, 23: up and down while saturated and queued, never a grant before enough has come back.
-    #[test]
-    fn after_any_resizing_nothing_is_granted_until_it_fits(
-        limits in prop::collection::vec(0..=12_u64, 1..12),
-        weights in prop::collection::vec(1..=4_u64, 1..24),
-        rule in rule(),
-    ) {
-        let mut pair = Pair::new(12, 32, rule);
-        for weight in weights {
-            pair.apply(SemaphoreOp::Acquire(weight))?;
-        }
-        for limit in limits {
-            let before = pair.machine.in_use();
-            pair.apply(SemaphoreOp::SetLimit(limit))?;
-            while pair.poll()? {}
-            prop_assert!(pair.machine.in_use() <= limit.max(before));
-            pair.apply(SemaphoreOp::Release(0))?;
-            while pair.poll()? {}
-            prop_assert!(pair.machine.in_use() <= limit.max(before));
-        }
-    }
-}
-
-#[test]
-fn closed_is_absorbing_under_every_operation() {
-    // Report 21 (tokio#8020): forgetting permits of a closed semaphore opened it again.
-    let mut semaphore = Semaphore::<Heap>::new(3, 8, HeadOfLine::Backfill { max_passes: 9 }).unwrap();
-    let (one, two) = (semaphore.try_acquire(1).unwrap(), semaphore.try_acquire(2).unwrap());
-    let (Ok(Acquire::Queued(first)), Ok(Acquire::Queued(second))) =
-        (semaphore.acquire(3), semaphore.acquire(1))
-    else {
-        panic!("all are in use")
-    };
-    semaphore.close();
-    semaphore.forget(one);
-    semaphore.set_limit(u64::MAX);
-    semaphore.cancel(first).unwrap();
-    semaphore.release(two).unwrap();
-    let Some(SemaphoreEvent::Refused(id, refused)) = semaphore.poll() else { panic!("granted") };
-    assert_eq!((id, refused.reason), (second, Reason::Closed));
-    assert!(semaphore.poll().is_none() && semaphore.is_closed());
-    for weight in [0, 1, u64::MAX] {
-        assert_eq!(semaphore.acquire(weight).unwrap_err().reason, Reason::Closed);
-        assert_eq!(semaphore.try_acquire(weight).unwrap_err().reason, Reason::Closed);
     }
 }

@@ -34,8 +34,11 @@ mod trace;
 
 use proptest::test_runner::TestCaseResult;
 
-/// Every target by the name of its corpus.
-pub const TARGETS: [(&str, fn(&[u8])); 9] = [
+/// A target by the name of its corpus, and what it does with bytes.
+pub type Target = (&'static str, fn(&[u8]));
+
+/// Every target.
+pub const TARGETS: [Target; 9] = [
     ("bucket", bucket::run),
     ("drr", drr::run),
     ("gate", gate::run),

@@ -31,7 +31,7 @@ fn limits(dialect: Dialect) -> ActionLimits {
 
 /// What is refused changes nothing, and says why; what is accepted can be written and read again.
 fn update(dialect: Dialect, Changes(changes): &Changes) {
-    let mut limits = limits(dialect.clone());
+    let mut limits = limits(dialect);
     let known = ActionSettings { action_name: "known".into(), ..ActionSettings::default() };
     limits.set(NOW, "a", known).unwrap();
     let before = limits.flat();

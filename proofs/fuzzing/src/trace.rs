@@ -1,6 +1,6 @@
 //! Recordings as text.
 
-use std::fmt::Write as _;
+use core::fmt::Write as _;
 
 use tollgate_sim::trace::{Options, Trace, TraceError};
 

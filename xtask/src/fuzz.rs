@@ -1,26 +1,40 @@
 //! Fuzzing: every target of `fuzz/` for its share of some minutes, and what that reached.
 //!
 //! The compiler is the one that builds everything else: without sanitizers, which would find nothing in crates that
-//! forbid unsafe code, coverage needs no other; `RUSTC_BOOTSTRAP` covers what cargo-fuzz asks for besides. What is
-//! found goes to `fuzz/found`, which stays on the machine; the seeds in `fuzz/corpus` are only read.
+//! forbid unsafe code, coverage needs no other; `RUSTC_BOOTSTRAP` covers what cargo-fuzz asks for besides. Inputs that
+//! reach new code go to `fuzz/found`, which stays on the machine; the seeds in `fuzz/corpus` are only read, unless
+//! `--keep` adds to them.
 
+mod reached;
+
+use core::time::Duration;
 use std::fs;
 use std::io::{BufRead, BufReader};
-use std::process::Stdio;
+use std::process::{Command, Stdio};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
+use reached::Reached;
 
 use crate::tools::CARGO_FUZZ;
-use crate::workspace::{cargo, root, shown, target, unattended};
+use crate::workspace::{self, cargo, root, shown, target, unattended};
 
 /// Longer inputs than these hold no more operations than a run takes, or are parsed as slowly as they are long.
-const MAX_LEN: &str = "2048";
+const MAX_LEN: &str = "-max_len=2048";
+
+/// How often to say how far it came.
+const PROGRESS: Duration = Duration::from_secs(15);
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// How long to go on, all targets together
     #[arg(long, default_value_t = 9.0)]
     minutes: f64,
+    /// Afterwards adds to the seeds what reaches code that no seed reaches
+    #[arg(long)]
+    keep: bool,
     /// Only these targets
     targets: Vec<String>,
 }
@@ -38,26 +52,18 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     if let Some(unknown) = chosen.iter().find(|name| !all.contains(name)) {
         bail!("there is no target {unknown}, allowed are {}", all.join(", "));
     }
+    // One build of all of them: most of the time goes into what they share.
+    workspace::run(&mut cargo_fuzz("build", &[]))?;
     #[expect(clippy::cast_precision_loss, reason = "a few targets")]
     let seconds = (args.minutes * 60.0 / chosen.len() as f64).ceil().max(1.0);
     let mut rows = Vec::new();
     for name in chosen {
-        rows.push((name, one(name, seconds)?));
-    }
-    println!("\n{:<12} {:>12} {:>8} {:>9}", "target", "executions", "edges", "features");
-    let mut broken = Vec::new();
-    for (name, ran) in rows {
-        let Reached { executions, edges, features } = ran.reached;
-        let verdict = if ran.passed { "" } else { "  FOUND SOMETHING" };
-        println!("{name:<12} {executions:>12} {edges:>8} {features:>9}{verdict}");
-        if !ran.passed {
-            broken.push(name.as_str());
+        rows.push(one(name, seconds)?);
+        if args.keep {
+            keep(name)?;
         }
     }
-    if !broken.is_empty() {
-        bail!("{} broke a law, panicked or hung; the input is in fuzz/artifacts", broken.join(", "));
-    }
-    Ok(())
+    summarise(&rows)
 }
 
 /// The targets by name.
@@ -72,59 +78,131 @@ fn targets() -> Result<Vec<String>> {
     Ok(names)
 }
 
-struct Ran {
+/// What became of one target.
+struct Ran<'a> {
+    name: &'a str,
     passed: bool,
+    /// What it saved because of that, for one that did not.
+    artifact: Option<String>,
     reached: Reached,
 }
 
-fn one(name: &str, seconds: f64) -> Result<Ran> {
-    let found = format!("fuzz/found/{name}");
-    fs::create_dir_all(root().join(&found)).with_context(|| format!("cannot make {found}"))?;
-    let mut fuzz = cargo(["fuzz", "run", "--fuzz-dir", "fuzz", "--sanitizer", "none", "--target-dir"]);
-    fuzz.arg(target().join("fuzz")).args([name, &found, &format!("fuzz/corpus/{name}"), "--"]);
-    fuzz.arg(format!("-max_total_time={seconds}")).arg(format!("-max_len={MAX_LEN}")).arg("-timeout=20");
-    fuzz.env("RUSTC_BOOTSTRAP", "1").stderr(Stdio::piped());
-    println!("$ {}", shown(&fuzz));
+fn cargo_fuzz(what: &str, more: &[&str]) -> Command {
+    let mut fuzz = cargo(["fuzz", what, "--fuzz-dir", "fuzz", "--sanitizer", "none", "--target-dir"]);
+    fuzz.arg(target().join("fuzz")).args(more).env("RUSTC_BOOTSTRAP", "1");
+    fuzz
+}
+
+fn one(name: &str, seconds: f64) -> Result<Ran<'_>> {
+    let (seeds, found) = directories(name)?;
+    let total_time = format!("-max_total_time={seconds}");
+    let more = [name, &found, &seeds, "--", &total_time, MAX_LEN, "-timeout=20", "-print_final_stats=1"];
+    let mut fuzz = cargo_fuzz("run", &more);
+    fuzz.stderr(Stdio::piped());
+    println!("\n== {name}, {seconds} s ==\n$ {}", shown(&fuzz));
     let mut child = fuzz.spawn().with_context(|| format!("cannot start {}", shown(&fuzz)))?;
-    let mut reached = Reached::default();
-    for line in BufReader::new(child.stderr.take().context("no stderr")?).split(b'\n') {
-        let line = line?;
-        let line = String::from_utf8_lossy(&line);
-        match Reached::read(&line) {
-            Some(more) => reached = more,
-            None => eprintln!("{line}"),
+    let lines = BufReader::new(child.stderr.take().context("no stderr")?).split(b'\n');
+    let (said, hears) = mpsc::channel();
+    let reader = thread::spawn(move || lines.map_while(Result::ok).try_for_each(|line| said.send(line)));
+    let (mut reached, mut artifact, mut rest) = (Reached::default(), None, Vec::new());
+    let (started, mut told) = (Instant::now(), Instant::now());
+    loop {
+        match hears.recv_timeout(PROGRESS.saturating_sub(told.elapsed())) {
+            Ok(line) => {
+                let line = String::from_utf8_lossy(&line).into_owned();
+                if !reached.hear(&line) {
+                    artifact = written_to(&line).or(artifact);
+                    rest.push(line);
+                }
+            }
+            Err(RecvTimeoutError::Timeout) => {
+                println!("{name} {:>5} s: {reached}", started.elapsed().as_secs());
+                told = Instant::now();
+            }
+            Err(RecvTimeoutError::Disconnected) => break,
         }
     }
-    Ok(Ran { passed: child.wait()?.success(), reached })
-}
-
-/// How far libFuzzer came.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-struct Reached {
-    executions: u64,
-    edges: u64,
-    features: u64,
-}
-
-impl Reached {
-    /// From one of its lines about that.
-    fn read(line: &str) -> Option<Self> {
-        let mut words = line.split_whitespace();
-        let executions = words.next()?.strip_prefix('#')?.parse().ok()?;
-        let mut after = |name| words.by_ref().skip_while(|word| *word != name).nth(1)?.parse().ok();
-        Some(Self { executions, edges: after("cov:")?, features: after("ft:")? })
+    let passed = child.wait()?.success();
+    // The reader ends with the child, and has nothing to say about it.
+    drop(reader.join());
+    println!("{name} {:>5} s: {reached}", started.elapsed().as_secs());
+    if !passed {
+        println!("{}", rest.join("\n"));
     }
+    Ok(Ran { name, passed, artifact, reached })
+}
+
+/// Where its seeds are, and what it finds.
+fn directories(name: &str) -> Result<(String, String)> {
+    let (seeds, found) = (format!("fuzz/corpus/{name}"), format!("fuzz/found/{name}"));
+    for directory in [&seeds, &found] {
+        fs::create_dir_all(root().join(directory)).with_context(|| format!("cannot make {directory}"))?;
+    }
+    Ok((seeds, found))
+}
+
+/// Where libFuzzer says that it put an input that broke something, from the workspace's root.
+fn written_to(line: &str) -> Option<String> {
+    let (_, path) = line.split_once("Test unit written to ")?;
+    let root = format!("{}/", root().display());
+    Some(path.trim().replacen(&root, "", 1))
+}
+
+/// Of what was found, takes what reaches an edge that no seed reaches; how often it was passed does not count.
+fn keep(name: &str) -> Result<()> {
+    let (seeds, found) = directories(name)?;
+    let mut merge = cargo_fuzz("run", &[name, &seeds, &found, "--", "-merge=1", "-use_counters=0", MAX_LEN]);
+    workspace::run(merge.stdout(Stdio::null()).stderr(Stdio::null()))
+}
+
+fn summarise(rows: &[Ran<'_>]) -> Result<()> {
+    println!("\n{:<12} {:>12} {:>8} {:>9}", "target", "executions", "edges", "features");
+    for Ran { name, passed, reached: Reached { executions, edges, features }, .. } in rows {
+        let verdict = if *passed { "" } else { "  FOUND SOMETHING" };
+        println!("{name:<12} {executions:>12} {edges:>8} {features:>9}{verdict}");
+    }
+    let broken: Vec<_> = rows.iter().filter(|row| !row.passed).collect();
+    for Ran { name, artifact, .. } in &broken {
+        let Some(input) = artifact else {
+            println!("\n{name} ended without an input that it blames");
+            continue;
+        };
+        println!("\n{name} broke a law, panicked or hung: {input}");
+        println!("  again:    cargo run -p tollgate-fuzzing -- {name} {input}");
+        println!("  smaller:  {}", shown(&cargo_fuzz("tmin", &[name, input])));
+    }
+    if !broken.is_empty() {
+        let names: Vec<_> = broken.iter().map(|row| row.name).collect();
+        bail!("found something: {}", names.join(", "));
+    }
+    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn ran(passed: bool) -> Ran<'static> {
+        Ran { name: "gate", passed, artifact: None, reached: Reached::default() }
+    }
+
     #[test]
-    fn how_far_it_came_is_read_from_its_lines() {
-        let line = "#4194304\tDONE   cov: 1503 ft: 9420 corp: 812/48Kb lim: 2048 exec/s: 9709 rss: 96Mb";
-        assert_eq!(Reached::read(line), Some(Reached { executions: 4_194_304, edges: 1503, features: 9420 }));
-        assert_eq!(Reached::read("INFO: seed corpus: files: 9 min: 1b max: 90b"), None);
-        assert_eq!(Reached::read("#0 0x5581 in __sanitizer_print_stack_trace"), None);
+    fn whatever_one_target_finds_fails_the_run() {
+        assert!(summarise(&[ran(true), ran(true)]).is_ok());
+        assert!(summarise(&[ran(true), ran(false)]).is_err());
+    }
+
+    #[test]
+    fn an_input_is_named_from_the_root() {
+        let root = root().display();
+        let line =
+            format!("artifact_prefix='x'; Test unit written to {root}/fuzz/artifacts/gate/crash-0123\n");
+        assert_eq!(written_to(&line).as_deref(), Some("fuzz/artifacts/gate/crash-0123"));
+        assert_eq!(written_to("Base64: 9w=="), None);
+    }
+
+    #[test]
+    fn every_target_of_libfuzzer_has_its_name() {
+        assert!(targets().unwrap().contains(&"gate".to_owned()));
     }
 }

@@ -33,6 +33,8 @@ fn told(text: &str, error: &str) {
 /// What can be asked of any plan that is right.
 fn in_a_quarter(plan: lab::plan::Plan) {
     assert_eq!(plan.name, "fuzzed");
+    assert!(plan.expected.iter().all(|range| range.min <= range.max), "{:?}", plan.expected);
+    assert!(plan.bars.iter().all(|(_, bar)| bar.is_finite()), "{:?}", plan.bars);
     let (whole, attempts) = (plan.span_ns(), plan.expected_attempts());
     let quick = plan.quick();
     assert!(quick.span_ns() <= whole && quick.expected_attempts() <= attempts, "a quarter is more");

@@ -96,8 +96,11 @@ fn cargo_fuzz(what: &str, more: &[&str]) -> Command {
 fn one(name: &str, seconds: f64) -> Result<Ran<'_>> {
     let (seeds, found) = directories(name)?;
     let total_time = format!("-max_total_time={seconds}");
-    let more = [name, &found, &seeds, "--", &total_time, MAX_LEN, "-timeout=20", "-print_final_stats=1"];
-    let mut fuzz = cargo_fuzz("run", &more);
+    let mut fuzz = cargo_fuzz("run", &[name, &found, &seeds, "--", &total_time, MAX_LEN, "-timeout=20"]);
+    let words = format!("fuzz/dictionaries/{name}.dict");
+    if root().join(&words).exists() {
+        fuzz.arg(format!("-dict={words}"));
+    }
     fuzz.stderr(Stdio::piped());
     println!("\n== {name}, {seconds} s ==\n$ {}", shown(&fuzz));
     let mut child = fuzz.spawn().with_context(|| format!("cannot start {}", shown(&fuzz)))?;

@@ -9,6 +9,7 @@ mod checks;
 mod counts;
 mod demo;
 mod embedded;
+mod fuzz;
 mod loom;
 mod mutants;
 mod no_std;
@@ -47,6 +48,8 @@ enum Task {
     Counts(counts::Args),
     /// Breaks the lock-free code in known ways and requires that a loom model notices each
     MutantsLoom(mutants::Args),
+    /// Feeds every machine and parser with bytes that reach new code, and holds what they do against the oracles
+    Fuzz(fuzz::Args),
     /// Uses every machine from threads and tasks at random, for minutes, and requires that everything comes back
     Soak(soak::Args),
 }
@@ -61,6 +64,7 @@ fn main() -> anyhow::Result<()> {
         Task::BenchReport(args) => bench_report::run(&args),
         Task::Counts(args) => counts::run(&args),
         Task::MutantsLoom(args) => mutants::run(&args),
+        Task::Fuzz(args) => fuzz::run(&args),
         Task::Soak(args) => soak::run(&args),
     }
 }

@@ -11,6 +11,7 @@ mod demo;
 mod embedded;
 mod loom;
 mod mutants;
+mod mutation;
 mod no_std;
 mod soak;
 mod symbols;
@@ -42,6 +43,8 @@ enum Task {
     Counts(counts::Args),
     /// Breaks the lock-free code in known ways and requires that a loom model notices each
     MutantsLoom(mutants::Args),
+    /// Breaks the core in every way that cargo-mutants knows and requires that a test notices each
+    Mutants(mutation::Args),
     /// Uses every machine from threads and tasks at random, for minutes, and requires that everything comes back
     Soak(soak::Args),
 }
@@ -55,6 +58,7 @@ fn main() -> anyhow::Result<()> {
         Task::BenchReport(args) => bench_report::run(&args),
         Task::Counts(args) => counts::run(&args),
         Task::MutantsLoom(args) => mutants::run(&args),
+        Task::Mutants(args) => mutation::run(&args),
         Task::Soak(args) => soak::run(&args),
     }
 }

@@ -89,7 +89,8 @@ fn pass<'a>(
     tests: impl IntoIterator<Item = &'a str>,
     more: &[&str],
 ) -> Result<Outcomes> {
-    let mut mutants = cargo(["mutants", "--package=tollgate", "--no-shuffle", "--timeout", LONGEST, "--jobs"]);
+    let mut mutants =
+        cargo(["mutants", "--package=tollgate", "--no-shuffle", "--timeout", LONGEST, "--jobs"]);
     mutants.arg(&args.jobs).arg("--output").arg(place).args(more);
     mutants.args(module.files.iter().map(|file| format!("--file=core/src/{file}")));
     mutants.args(tests.into_iter().map(|test| format!("--cargo-arg={test}")));

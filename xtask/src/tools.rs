@@ -19,6 +19,11 @@ pub(crate) const RUSTFMT: Tool =
 pub(crate) const CLIPPY: Tool =
     Tool { probe: &["cargo", "clippy", "--version"], install: &[&["rustup", "component", "add", "clippy"]] };
 
+pub(crate) const CARGO_MUTANTS: Tool = Tool {
+    probe: &["cargo", "mutants", "--version"],
+    install: &[&["cargo", "install", "--locked", "cargo-mutants"]],
+};
+
 pub(crate) const NM: Tool = Tool {
     probe: &["nm", "--version"],
     install: &[&["apt-get", "update", "-qq"], &["apt-get", "install", "-y", "-qq", "binutils"]],

@@ -115,7 +115,11 @@ pub(super) const MODULES: &[Module] = &[
     },
     Module { name: "fair", files: &["fair.rs", "fair/**"], tests: &["laws_drr", "laws_swrr"] },
     Module { name: "order", files: &["order.rs", "order/**"], tests: &["laws_order"] },
-    Module { name: "knee", files: &["adapt/knee.rs", "adapt/knee/**"], tests: &["adapt_laws", "adapt_faults"] },
+    Module {
+        name: "knee",
+        files: &["adapt/knee.rs", "adapt/knee/**"],
+        tests: &["adapt_laws", "adapt_faults"],
+    },
     Module {
         name: "action",
         files: &["adapt/action.rs", "adapt/action/**"],

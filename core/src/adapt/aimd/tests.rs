@@ -127,6 +127,14 @@ fn the_references_preset_has_the_references_bounds_and_may_begin_outside_them() 
 }
 
 #[test]
+fn where_loose_bounds_cross_the_upper_one_wins() {
+    let settings = AimdSettings { initial: 7, min: 10, max: 5, ..AimdSettings::netflix() };
+    let (mut aimd, mut client) = (Aimd::new(settings).unwrap(), Client::default());
+    assert_eq!(client.one(&mut aimd, MS, Outcome::Success), 5);
+    assert_eq!(client.one(&mut aimd, MS, Outcome::Dropped), 5);
+}
+
+#[test]
 #[should_panic(expected = "I1")]
 fn a_limit_out_of_its_bounds_is_noticed() {
     let mut aimd = aimd(20);

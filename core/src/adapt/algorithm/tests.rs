@@ -165,9 +165,10 @@ fn an_algorithm_answers_what_its_estimator_answers() {
         assert_eq!(algorithm.on_reject(at(now)), knee.on_reject(at(now)));
         assert_eq!(algorithm.on_tick(at(now)), knee.on_tick(at(now)));
         assert_eq!(algorithm.poll_timeout(), Estimator::poll_timeout(&knee));
+        assert_eq!(Estimator::no_load_rtt(&algorithm), knee.no_load_rtt());
         waits += u32::from(algorithm.poll_timeout().is_some());
     }
-    assert!(waits > 0);
+    assert!(waits > 0 && knee.no_load_rtt().is_some());
     let mut vegas = Algorithm::new(AlgorithmSettings::Vegas(VegasSettings::default())).unwrap();
     teach(&mut vegas);
     assert_eq!(Estimator::no_load_rtt(&vegas), Some(Duration::from_millis(10)));

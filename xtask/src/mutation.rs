@@ -97,6 +97,11 @@ fn pass<'a>(
     if let Some(shard) = &args.shard {
         mutants.args(["--shard", shard, "--sharding=round-robin"]);
     }
+    if args.jobs == "1" {
+        // What is built once is there for the next module too.
+        mutants.env("CARGO_TARGET_DIR", target().join("mutants-core/build"));
+    }
+    mutants.env("CARGO_PROFILE_DEV_DEBUG", "0");
     // The same cases for each mutant; and the first that fails is enough.
     mutants.envs([("PROPTEST_RNG_SEED", "1"), ("PROPTEST_MAX_SHRINK_ITERS", "0"), ("RUST_BACKTRACE", "0")]);
     println!("$ {}", shown(&mutants));

@@ -12,6 +12,7 @@ mod embedded;
 mod fuzz;
 mod loom;
 mod mutants;
+mod mutation;
 mod no_std;
 mod published;
 mod release;
@@ -50,6 +51,8 @@ enum Task {
     MutantsLoom(mutants::Args),
     /// Feeds every machine and parser with bytes that reach new code, and holds what they do against the oracles
     Fuzz(fuzz::Args),
+    /// Breaks the core in every way that cargo-mutants knows and requires that a test notices each
+    Mutants(mutation::Args),
     /// Uses every machine from threads and tasks at random, for minutes, and requires that everything comes back
     Soak(soak::Args),
 }
@@ -65,6 +68,7 @@ fn main() -> anyhow::Result<()> {
         Task::Counts(args) => counts::run(&args),
         Task::MutantsLoom(args) => mutants::run(&args),
         Task::Fuzz(args) => fuzz::run(&args),
+        Task::Mutants(args) => mutation::run(&args),
         Task::Soak(args) => soak::run(&args),
     }
 }

@@ -24,6 +24,11 @@ pub(crate) const CARGO_FUZZ: Tool = Tool {
     install: &[&["cargo", "install", "--locked", "cargo-fuzz"]],
 };
 
+pub(crate) const CARGO_MUTANTS: Tool = Tool {
+    probe: &["cargo", "mutants", "--version"],
+    install: &[&["cargo", "install", "--locked", "cargo-mutants"]],
+};
+
 pub(crate) const NM: Tool = Tool {
     probe: &["nm", "--version"],
     install: &[&["apt-get", "update", "-qq"], &["apt-get", "install", "-y", "-qq", "binutils"]],

@@ -325,9 +325,10 @@ fn debt_beyond_count_is_never_forgiven() {
         let refused = bucket.try_acquire(now, 1).unwrap_err();
         assert_eq!((refused.reason, refused.retry_at), (Reason::InDebt, None));
     }
-    for inherit in [Inherit::AsIs, Inherit::Proportional] {
-        bucket.set_quota(at(0), Quota::per_second(1), inherit).unwrap();
+    for inherit in [Inherit::Proportional, Inherit::AsIs] {
+        bucket.set_quota(at(0), Quota::per_second(2).burst(1), inherit).unwrap();
         assert!(bucket.try_acquire(at(0), 1).is_err());
+        assert!(bucket.peek(Timestamp::MAX, 1).is_err());
     }
     bucket.set_quota(at(0), Quota::per_second(1), Inherit::Reset).unwrap();
     bucket.try_acquire(at(0), 1).unwrap();

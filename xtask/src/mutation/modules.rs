@@ -1,10 +1,6 @@
 //! The parts of the core, and the tests that notice most of what is broken in each.
 
-use std::path::Path;
-
 use anyhow::{Result, bail};
-
-use crate::workspace::root;
 
 #[derive(Debug)]
 pub(super) struct Module {
@@ -40,19 +36,6 @@ pub(super) fn chosen(names: &[String]) -> Result<Vec<&'static Module>> {
         chosen.push(module);
     }
     Ok(chosen)
-}
-
-/// Every source file under `folder`, from the workspace's directory.
-pub(super) fn sources(folder: &Path, files: &mut Vec<String>) -> Result<()> {
-    for entry in folder.read_dir()? {
-        let path = entry?.path();
-        if path.is_dir() {
-            sources(&path, files)?;
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
-            files.push(path.strip_prefix(root())?.to_string_lossy().replace('\\', "/"));
-        }
-    }
-    Ok(())
 }
 
 pub(super) const MODULES: &[Module] = &[

@@ -247,3 +247,13 @@ fn a_shared_table_answers_every_question_as_one_that_is_not_shared() {
     assert_eq!(owned.available(at(6), &7), 10);
     assert!(shared.set_quota(at(7), Quota::per_second(0), Inherit::AsIs).is_err());
 }
+
+#[test]
+fn a_reservation_of_nothing_takes_no_place() {
+    let mut table: Keyed<u64> = Keyed::new(Quota::per_second(2).burst(4), 1, WhenFull::Refuse).unwrap();
+    let nothing = table.reserve(at(1), &7, 0, Duration::ZERO).unwrap();
+    assert!(table.is_empty());
+    let one = table.reserve(at(1), &8, 1, Duration::ZERO).unwrap();
+    assert_eq!(table.len(), 1);
+    assert_eq!((nothing.ready_at(), one.ready_at()), (at(1), at(1)));
+}

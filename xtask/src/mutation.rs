@@ -20,7 +20,7 @@ use self::outcome::{Outcomes, Tally};
 use crate::tools;
 use crate::workspace::{cargo, root, shown, target};
 
-/// Seconds a test may take before it counts as one that does not end; the tests of the core take less than half.
+/// Seconds that all tests of the core may take before they count as not ending; they take less than half.
 const LONGEST: &str = "300";
 /// All tests of the core. The models are tests too, and empty without their flag.
 const ALL: [&str; 1] = ["--tests"];
@@ -77,7 +77,13 @@ fn tried(module: &Module, args: &Args) -> Result<Outcomes> {
     let own = ["--lib"].into_iter().chain(own.iter().map(String::as_str));
     let mut outcomes = pass(module, args, &place, own, &[])?;
     if outcomes.survivors().next().is_some() {
-        outcomes.corrected_by(pass(module, args, &place, ALL, &["--iterate", "--baseline=skip"])?);
+        outcomes.corrected_by(pass(
+            module,
+            args,
+            &place,
+            ALL,
+            &["--iterate", "--baseline=skip", "--timeout", LONGEST],
+        )?);
     }
     Ok(outcomes)
 }
@@ -89,8 +95,7 @@ fn pass<'a>(
     tests: impl IntoIterator<Item = &'a str>,
     more: &[&str],
 ) -> Result<Outcomes> {
-    let mut mutants =
-        cargo(["mutants", "--package=tollgate", "--no-shuffle", "--timeout", LONGEST, "--jobs"]);
+    let mut mutants = cargo(["mutants", "--package=tollgate", "--no-shuffle", "--jobs"]);
     mutants.arg(&args.jobs).arg("--output").arg(place).args(more);
     mutants.args(module.files.iter().map(|file| format!("--file=core/src/{file}")));
     mutants.args(tests.into_iter().map(|test| format!("--cargo-arg={test}")));

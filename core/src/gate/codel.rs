@@ -58,6 +58,7 @@ mod tests {
     fn a_queue_that_waits_for_the_target_and_no_longer_does_not_stand() {
         assert_eq!(refused([5; 10].into_iter().chain([20])), []);
         assert_eq!(refused([6; 10].into_iter().chain([20])), [10]);
+        assert_eq!(refused([20; 11].into_iter().chain([5, 20])), [10]);
     }
 
     #[test]

@@ -70,7 +70,11 @@ fn a_snapshot_counts_accounts_sheets_meters_and_sets() {
 
 #[test]
 fn settling_at_what_was_taken_tells_nothing_and_the_difference_is_told_once() {
-    let (set, dimension) = rules(&[(Target::Default, GROUP, 60)]);
+    let mut table = Dimensions::new();
+    let [dimension, other] = ["requests", "tokens"].map(|name| table.add(name, name).unwrap());
+    let minute = Duration::from_secs(60);
+    let rule = |id, dimension| Rule::new(RuleId(id), Target::Default, GROUP, dimension, 10, minute);
+    let set = RuleSet::new(table, vec![rule(1, dimension), rule(2, other)]).unwrap();
     let settings = LimitsSettings::for_rules(4, &set);
     let mut limits = Limits::with_observer(settings, set, DefaultHasher::new(), Heard::default()).unwrap();
     let mut session = limits.begin(at(0), &1, None, GROUP).unwrap();
@@ -79,6 +83,9 @@ fn settling_at_what_was_taken_tells_nothing_and_the_difference_is_told_once() {
     limits.observer_mut().0.clear();
     limits.settle(at(0), &mut session, dimension, 5);
     assert_eq!(limits.observer().0, []);
+    // What was taken of another dimension meanwhile is passed over without a word.
+    limits.evaluate(at(0), &mut session, other, 1).unwrap();
+    limits.observer_mut().0.clear();
     limits.settle(at(0), &mut session, dimension, 4);
     let amount_of = |event: &KeyEvent| match *event {
         KeyEvent::Returned { amount, .. } => -i128::from(amount),

@@ -20,15 +20,19 @@ pub(super) struct Entry {
     pub(super) mutant: String,
     /// The line it is in, without the space around it: one function may have the same mutant twice.
     pub(super) line: String,
-    /// Why no test can notice, or why none should.
+    /// Why no test can notice, or what a test would have to do.
     pub(super) reason: String,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Known {
+    /// The same program in other words.
     #[serde(default)]
     equivalent: Vec<Entry>,
+    /// Holes that are known.
+    #[serde(default)]
+    open: Vec<Entry>,
 }
 
 impl Known {
@@ -39,16 +43,20 @@ impl Known {
 
     fn parse(text: &str) -> Result<Self> {
         let known: Self = toml::from_str(text)?;
-        for (index, entry) in known.equivalent.iter().enumerate() {
+        for (index, entry) in known.entries().enumerate() {
             ensure!(!entry.reason.trim().is_empty(), "{} has no reason", entry.mutant);
-            let twice = known.equivalent.iter().take(index).any(|other| other.names_what(entry));
+            let twice = known.entries().take(index).any(|other| other.names_what(entry));
             ensure!(!twice, "{} is listed twice", entry.mutant);
         }
         Ok(known)
     }
 
+    fn entries(&self) -> impl Iterator<Item = &Entry> {
+        self.equivalent.iter().chain(&self.open)
+    }
+
     pub(super) fn lists(&self, mutant: &Mutant) -> bool {
-        self.equivalent.iter().any(|entry| entry.is(mutant))
+        self.entries().any(|entry| entry.is(mutant))
     }
 
     /// Survivors that are not listed; and, of the entries in these files, those that were caught or are gone. In a
@@ -62,7 +70,7 @@ impl Known {
         let unlisted = outcomes.survivors().filter(|mutant| !self.lists(mutant));
         let mut faults: Vec<String> =
             unlisted.map(|mutant| format!("no test noticed, and it is not listed: {mutant}")).collect();
-        for entry in self.equivalent.iter().filter(|entry| files(&entry.file)) {
+        for entry in self.entries().filter(|entry| files(&entry.file)) {
             let mut fates = outcomes.iter().filter(|(mutant, _)| entry.is(mutant)).map(|(_, fate)| fate);
             let Some(first) = fates.next() else {
                 if !sample {
@@ -144,7 +152,7 @@ mod tests {
 
     #[test]
     fn what_the_list_names_is_in_the_source() {
-        for entry in Known::read(&root().join(FILE)).unwrap().equivalent {
+        for entry in Known::read(&root().join(FILE)).unwrap().entries() {
             let text = fs::read_to_string(root().join(&entry.file)).unwrap();
             assert!(text.lines().any(|line| line.trim() == entry.line), "{}: {}", entry.file, entry.line);
         }

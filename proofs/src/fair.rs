@@ -77,3 +77,39 @@ extern "C" fn proof_swrr_pick(swrr: &mut Smooth, ready: extern "C" fn(TenantId) 
 extern "C" fn proof_swrr_set_weight(swrr: &mut Smooth, tenant: TenantId, weight: u32) -> bool {
     swrr.set_weight(tenant, weight).is_ok()
 }
+
+#[unsafe(no_mangle)]
+extern "C" fn proof_drr_pause(drr: &mut Deficit, tenant: TenantId) -> bool {
+    drr.serve_then_pause().is_ok() | drr.pause(tenant).is_ok()
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn proof_drr_forget(drr: &mut Deficit, tenant: TenantId) -> bool {
+    drr.is_settled(tenant) & drr.forget(tenant).is_ok() & drr.is_empty()
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn proof_drr_upcoming(drr: &Deficit, limit: usize) -> usize {
+    drr.upcoming(limit).map(TenantId::index).fold(0, usize::wrapping_add)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn proof_swrr_pause(swrr: &mut Smooth, tenant: TenantId) -> bool {
+    swrr.give_turn_back(tenant).is_ok() | swrr.pause(tenant).is_ok()
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn proof_swrr_take_turn(swrr: &mut Smooth, tenant: TenantId) -> u32 {
+    let taken = swrr.take_turn(tenant).is_ok();
+    swrr.turns_ahead(tenant).unwrap_or(0) ^ u32::from(taken)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn proof_swrr_forget(swrr: &mut Smooth, tenant: TenantId) -> bool {
+    swrr.is_settled(tenant) & swrr.forget(tenant).is_ok() & swrr.is_member(tenant)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn proof_swrr_members(swrr: &Smooth) -> usize {
+    swrr.members().map(TenantId::index).fold(0, usize::wrapping_add)
+}

@@ -7,6 +7,11 @@
 //! the arguments, so it can prove nothing away that holds only for states that occur: what is free of panics here is
 //! free of them in every state.
 //!
+//! Of every machine that needs no allocator, all that changes it and most of what looks at it is here; left out are
+//! presets, which are constants, observers, which are the user's, and `check_invariants`, which is there to panic. Keyed
+//! tables, sessions, caps in flight and sketches (feature `alloc`) allocate when they are made: that they do so at no other
+//! time is shown by the core's `no_alloc` tests.
+//!
 //! Without the feature `link` this is an ordinary `no_std` library, so that it builds with the rest of the workspace.
 #![no_std]
 #![allow(
@@ -21,6 +26,7 @@ mod gate;
 mod limiter;
 mod permit;
 mod rate;
+mod slots;
 mod window;
 
 #[cfg(feature = "link")]

@@ -130,6 +130,7 @@ macro_rules! entries {
 
         #[unsafe(no_mangle)]
         extern "C" fn $tick(limiter: &mut $limiter, now: Timestamp) -> u64 {
+            limiter.on_wait(now);
             limiter.tick(now);
             limiter.poll_timeout().map_or(u64::MAX, Timestamp::as_nanos)
         }

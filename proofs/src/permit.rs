@@ -37,6 +37,18 @@ extern "C" fn proof_permits_wait(permits: &AtomicPermits, weight: u32) -> bool {
 }
 
 #[unsafe(no_mangle)]
+extern "C" fn proof_permits_adopt(permits: &AtomicPermits, weight: u32) -> bool {
+    permits.announce();
+    let mut permit = AtomicPermits::adopt(permits, weight);
+    if let Ok(other) = AtomicPermits::try_acquire_owned(permits, weight) {
+        drop(permit.merge(other));
+    }
+    let held = permit.num_permits() > 0;
+    permit.forget();
+    held & permits.has_waiters()
+}
+
+#[unsafe(no_mangle)]
 extern "C" fn proof_permits_set_limit(permits: &AtomicPermits, limit: u32) -> bool {
     permits.set_limit(limit).is_ok()
 }
@@ -113,4 +125,12 @@ extern "C" fn proof_semaphore_set_limit(semaphore: &mut Line, limit: u64) -> u64
 extern "C" fn proof_semaphore_close(semaphore: &mut Line) -> bool {
     semaphore.close();
     semaphore.is_closed()
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn proof_semaphore_forget(semaphore: &mut Line, mut ticket: Ticket, other: Ticket) -> u64 {
+    ticket.merge(other);
+    let permits = ticket.num_permits();
+    semaphore.forget(ticket);
+    permits ^ u64::from(semaphore.num_waiters())
 }

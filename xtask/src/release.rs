@@ -6,7 +6,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Error, Result, bail, ensure};
 
 use crate::published::{self, NAMES};
 use crate::steps::{Nothing, Steps};
@@ -29,7 +29,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     steps.step("changelog", &[], || changelog(&version));
     steps.step("dry-run", &[], || dry_run(args.allow_dirty));
     steps.step("packaged", &[], || packaged(&version));
-    steps.step("semver", &[SEMVER_CHECKS], || semver(args.baseline.as_deref()));
+    steps.step("semver", &[], || semver(args.baseline.as_deref()));
     steps.step("advisories", &[DENY], advisories);
     steps.summarise()?;
     println!("to release it: `cargo publish --workspace`, then `git tag v{version}`");
@@ -85,7 +85,8 @@ fn packaged(version: &str) -> Result<()> {
         ensure!(manifest.is_file(), "the dry run left no {}", manifest.display());
         let mut test = cargo(["test", "--quiet", "--all-features"]);
         test.arg("--manifest-path").arg(manifest).arg("--target-dir").arg(target().join("packaged"));
-        for other in NAMES.iter().take(number).filter(|other| *other == &"tollgate" || number > 1) {
+        // The first two are what the others are built on, and are in no registry yet.
+        for other in NAMES.iter().take(number.min(2)) {
             test.arg("--config").arg(format!("patch.crates-io.{other}.path='{}'", folder(other).display()));
         }
         workspace::run(&mut test)?;
@@ -98,6 +99,7 @@ fn semver(baseline: Option<&str>) -> Result<()> {
     let Some(baseline) = baseline.or_else(|| tags.lines().next()) else {
         bail!(Nothing("there is no release yet: no tag `v*` to compare with, and no --baseline".into()));
     };
+    SEMVER_CHECKS.require().map_err(Error::msg)?;
     let mut check = cargo(["semver-checks", "check-release", "--baseline-rev", baseline]);
     check.args(NAMES.iter().flat_map(|name| ["--package", name]));
     workspace::run(&mut check)

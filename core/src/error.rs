@@ -394,6 +394,20 @@ mod tests {
     }
 
     #[test]
+    fn a_reason_is_named_in_logs_as_it_is_in_code() {
+        for reason in Reason::ALL {
+            let words: std::string::String = reason.name().split('_').flat_map(capitalized).collect();
+            assert_eq!(words, std::format!("{reason:?}"));
+            assert!(reason.name().chars().all(|letter| letter == '_' || letter.is_ascii_lowercase()));
+        }
+    }
+
+    fn capitalized(word: &str) -> impl Iterator<Item = char> {
+        let (first, rest) = word.split_at(1);
+        first.chars().map(|letter| letter.to_ascii_uppercase()).chain(rest.chars())
+    }
+
+    #[test]
     fn refusals_stay_small_enough_to_pass_in_registers_or_two_words_more() {
         assert!(size_of::<Refused>() <= 24);
     }

@@ -152,6 +152,8 @@ pub struct Gate<S: Storage, C: Capacity = Budget, O: Observer = NoObserver> {
     /// Tenants whose next job is not ready, by when it will be.
     unready: IndexedHeap<S>,
     deadlines: Deadlines<S>,
+    /// Somebody has its turn and does not fit: when those that the last poll looked at change by time alone.
+    stirs: Timestamp,
     backlog: Backlog,
     service: Service<S>,
     classes: Classes<S>,
@@ -195,6 +197,7 @@ impl<S: Storage, C: Capacity, O: Observer> Gate<S, C, O> {
             tenants: Tenants::new(tenants)?,
             unready: IndexedHeap::new(S::buffer(tenants)?),
             deadlines: Deadlines::new(settings.max_jobs())?,
+            stirs: Timestamp::MAX,
             backlog: Backlog::new(order.quantum()),
             order,
             service: Service::new(settings.max_active, settings.expected_service)?,

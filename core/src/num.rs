@@ -209,6 +209,30 @@ mod tests {
     }
 
     #[test]
+    fn what_does_not_fit_is_the_last_value_that_does() {
+        // `Duration::MAX` would tell nothing: its lower 64 bits are all set.
+        assert_eq!(nanos(Duration::from_nanos(u64::MAX) + Duration::from_nanos(1)), u64::MAX);
+        assert_eq!(nanos(Duration::from_nanos(u64::MAX - 1)), u64::MAX - 1);
+        assert_eq!(narrow(1 << 64), u64::MAX);
+        assert_eq!(clamp_i64(1 << 63), i64::MAX);
+        assert_eq!(clamp_i64(u64::MAX), i64::MAX);
+        assert_eq!(clamp_u32(1 << 32), u32::MAX);
+        assert_eq!(index_u32(1 << 32), u32::MAX);
+        assert_eq!(index_u32(5), 5);
+    }
+
+    #[test]
+    fn div_ceil_wide_is_exact_for_divisors_of_any_width() {
+        let wide = 1_u128 << 64;
+        assert_eq!(div_ceil_wide(10, 3), 4);
+        assert_eq!(div_ceil_wide(10, 0), 10);
+        assert_eq!(div_ceil_wide(5 * wide, wide), 5);
+        assert_eq!(div_ceil_wide(5 * wide + 1, wide), 6);
+        assert_eq!(div_ceil_wide(wide, 2 * wide), 1);
+        assert_eq!(div_ceil_wide(u128::MAX, 0), u128::MAX);
+    }
+
+    #[test]
     fn div_ceil_is_exact_on_both_paths() {
         assert_eq!(div_ceil(0, nz(3)), 0);
         assert_eq!(div_ceil(9, nz(3)), 3);
@@ -223,6 +247,7 @@ mod tests {
         assert_eq!(mul_div_ceil(u128::MAX, 7, nz(7)), u128::MAX);
         assert_eq!(mul_div_ceil(1 << 127, 4, nz(8)), 1 << 126);
         assert_eq!(mul_div_ceil(1 << 127, 4, nz(1)), u128::MAX);
+        assert_eq!(mul_div_ceil(u128::MAX - 1, 1, nz(1)), u128::MAX - 1);
         assert_eq!(mul_div_ceil(10, 1, nz(3)), 4);
         assert_eq!(mul_div_ceil(u128::from(u64::MAX), u64::MAX, nz(u64::MAX)), u128::from(u64::MAX));
     }

@@ -70,3 +70,38 @@ pub trait RateLimit {
     /// The largest cost that would be granted at `now` without any overshoot.
     fn available(&self, now: Timestamp) -> u64;
 }
+
+#[cfg(test)]
+mod tests {
+    use core::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn a_bucket_behind_the_trait_is_the_same_bucket() {
+        let at = Timestamp::from_nanos;
+        let mut itself = TokenBucket::new(Quota::per_second(1).burst(5)).unwrap();
+        let mut behind: TokenBucket = itself.clone();
+        let limit: &mut dyn RateLimit = &mut behind;
+        itself.charge(at(1), 7);
+        limit.charge(at(1), 7);
+        assert_eq!((limit.available(at(1)), limit.peek(at(1), 1)), (0, itself.peek(at(1), 1)));
+        itself.refund(at(1), 6, at(1));
+        limit.refund(at(1), 6, at(1));
+        assert_eq!((limit.available(at(1)), itself.available(at(1))), (4, 4));
+        assert_eq!(limit.try_acquire(at(1), 5), itself.try_acquire(at(1), 5));
+        assert_eq!(limit.try_acquire(at(1), 3), itself.try_acquire(at(1), 3));
+        let later = at(1).saturating_add(Duration::from_secs(2));
+        assert_eq!((limit.available(later), itself.available(later)), (3, 3));
+    }
+
+    #[test]
+    fn at_the_end_of_time_nothing_is_given_back_since_the_quota_may_have_changed() {
+        let mut bucket = TokenBucket::new(Quota::per_second(1).burst(5)).unwrap();
+        bucket.try_acquire(Timestamp::MAX, 5).unwrap();
+        bucket.set_quota(Timestamp::MAX, Quota::per_second(1).burst(5), Inherit::Reset).unwrap();
+        bucket.try_acquire(Timestamp::MAX, 2).unwrap();
+        bucket.refund(Timestamp::MAX, 5, Timestamp::MAX);
+        assert_eq!(bucket.available(Timestamp::MAX), 3);
+    }
+}

@@ -117,6 +117,14 @@ mod tests {
     use super::*;
 
     #[test]
+    fn an_instant_counts_from_its_epoch_and_as_zero_before_it() {
+        let epoch = std::time::Instant::now();
+        let later = epoch + Duration::from_nanos(7);
+        assert_eq!(Timestamp::from_instant(later, epoch), Timestamp::from_nanos(7));
+        assert_eq!(Timestamp::from_instant(epoch, later), Timestamp::ZERO);
+    }
+
+    #[test]
     fn arithmetic_saturates_at_both_ends() {
         assert_eq!(Timestamp::MAX.saturating_add(Duration::from_nanos(1)), Timestamp::MAX);
         assert_eq!(Timestamp::ZERO.saturating_add(Duration::MAX), Timestamp::MAX);

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use common::{at, cases, quota};
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseResult;
-use tollgate::rate::{Keyed, KeyedReservation, WhenFull};
+use tollgate::rate::{Inherit, Keyed, KeyedReservation, Quota, ShardedKeyed, WhenFull};
 use tollgate_model::bucket::{Answer, Bucket, Entry, Policy, Quota as ModelQuota};
 use tollgate_model::ops::{self, Regime};
 
@@ -201,7 +201,7 @@ fn what_was_taken_before_the_quota_changed_is_not_given_back() {
     let quota = quota(ModelQuota { tokens: 1, per_ns: 10, burst: 4 });
     let mut table = Keyed::<u64>::new(quota, 4, WhenFull::Refuse).unwrap();
     let forgiven = table.reserve(at(1), &7, 4, Duration::ZERO).unwrap();
-    table.set_quota(at(1), quota, tollgate::rate::Inherit::Reset).unwrap();
+    table.set_quota(at(1), quota, Inherit::Reset).unwrap();
     // It leaves the very word behind that the first one did.
     table.try_acquire(at(1), &7, 4).unwrap();
     table.cancel(at(1), &7, forgiven);
@@ -217,4 +217,43 @@ fn what_was_taken_out_of_the_overflow_state_goes_back_there_and_to_who_has_a_pla
     assert!(table.try_acquire(at(1), &3, 1).is_err(), "it shares that");
     table.cancel(at(1), &2, shared);
     assert!(table.try_acquire(at(1), &3, 1).is_ok());
+}
+
+#[test]
+fn a_shared_table_answers_every_question_as_one_that_is_not_shared() {
+    let quota = Quota::per_second(2).burst(4);
+    let mut owned: Keyed<u64> = Keyed::new(quota, 100, WhenFull::Refuse).unwrap();
+    let shared: ShardedKeyed<u64> = ShardedKeyed::new(quota, 100, WhenFull::Refuse).unwrap();
+    assert!(owned.is_empty() && shared.is_empty());
+    for (now, key, cost) in [(1, 7, 4), (2, 7, 1), (3, 8, 2), (4, 8, 9), (5, 9, 3)] {
+        for (key, cost) in [(key, cost), (key, 1), (11, cost)] {
+            assert_eq!(shared.peek(at(now), &key, cost), owned.peek(at(now), &key, cost));
+            let ahead =
+                (shared.peek_behind(at(now), &key, 2, cost), owned.peek_behind(at(now), &key, 2, cost));
+            assert_eq!(ahead.0, ahead.1);
+        }
+        assert_eq!(shared.try_acquire(at(now), &key, cost), owned.try_acquire(at(now), &key, cost));
+        assert_eq!((shared.len(), shared.is_empty()), (u64::from(owned.len()), owned.is_empty()));
+    }
+    assert_eq!((owned.len(), owned.is_empty()), (3, false));
+    for inherit in [Inherit::AsIs, Inherit::Proportional, Inherit::Reset] {
+        let other = Quota::per_second(5).burst(10);
+        owned.set_quota(at(6), other, inherit).unwrap();
+        shared.set_quota(at(6), other, inherit).unwrap();
+        for key in 6..10 {
+            assert_eq!(shared.available(at(6), &key), owned.available(at(6), &key));
+        }
+    }
+    assert_eq!(owned.available(at(6), &7), 10);
+    assert!(shared.set_quota(at(7), Quota::per_second(0), Inherit::AsIs).is_err());
+}
+
+#[test]
+fn a_reservation_of_nothing_takes_no_place() {
+    let mut table: Keyed<u64> = Keyed::new(Quota::per_second(2).burst(4), 1, WhenFull::Refuse).unwrap();
+    let nothing = table.reserve(at(1), &7, 0, Duration::ZERO).unwrap();
+    assert!(table.is_empty());
+    let one = table.reserve(at(1), &8, 1, Duration::ZERO).unwrap();
+    assert_eq!(table.len(), 1);
+    assert_eq!((nothing.ready_at(), one.ready_at()), (at(1), at(1)));
 }

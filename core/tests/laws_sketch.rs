@@ -35,6 +35,8 @@ proptest! {
             let bound = total / u64::from(capacity);
             prop_assert_eq!(sketch.total(), total);
             prop_assert_eq!(sketch.len() as usize, exact.len().min(capacity as usize));
+            prop_assert_eq!(sketch.is_empty(), exact.is_empty());
+            prop_assert_eq!(sketch.capacity(), capacity);
             prop_assert!(sketch.error_bound() <= bound);
             let top = sketch.top(usize::MAX);
             prop_assert_eq!(top.iter().map(|heavy| heavy.count).sum::<u64>(), total, "I1");

@@ -242,3 +242,24 @@ proptest! {
         limits.check_invariants();
     }
 }
+
+#[test]
+fn what_cannot_be_is_named_with_what_was_given_and_what_is_allowed() {
+    let with = |percent, delay_ms| {
+        let delay = Duration::from_millis(delay_ms);
+        let partition = [("premium".to_owned(), PartitionSettings { percent, delay })].into();
+        ActionSettings { partition, ..ActionSettings::default() }.validate()
+    };
+    assert!(with(0.0, 0).is_ok() && with(1.0, 2_147_483_647).is_ok());
+    let told =
+        |settings: Result<(), tollgate::adapt::action::SettingsError>| settings.unwrap_err().to_string();
+    let expected =
+        "invalid settings: partition.premium.delay_ms is 2147483648, allowed is 0 to 2147483647 ms";
+    assert_eq!(told(with(0.5, 2_147_483_648)), expected);
+    assert!(with(0.5, 2_147_483_649).is_err());
+    assert_eq!(told(with(1.5, 0)), "invalid settings: partition.premium.percent is 1.5, allowed is 0 to 1");
+    let negative: Changes =
+        serde_json::from_str(r#"{ "concurrency_limit.action.search.limit.initial": -1 }"#).unwrap();
+    let refused = ActionLimits::new(Dialect::default(), 4, 4).unwrap().update(NOW, &negative.0).unwrap_err();
+    assert!(refused.to_string().contains("limit.initial is -1"), "{refused}");
+}

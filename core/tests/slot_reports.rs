@@ -229,3 +229,44 @@ fn litellm_30020_a_key_that_panics_part_way_holds_nothing() {
     assert!(ended.is_err() && owned.is_empty(), "{} pairs are held for ever", owned.len());
     assert!(shared.try_acquire(&pairs[..1], Bypass::None).is_ok());
 }
+
+#[test]
+fn each_of_the_eight_dimensions_has_a_cap_of_its_own() {
+    let dimensions: Vec<Dimension> = (0..8).filter_map(Dimension::new).collect();
+    assert_eq!(dimensions.len(), 8);
+    for (which, &capped) in dimensions.iter().enumerate() {
+        let mut caps: InFlight<u64> = InFlight::new(100, 1).unwrap();
+        caps.set_cap(capped, Cap::At(1));
+        for (other, &dimension) in dimensions.iter().enumerate() {
+            let first = caps.try_acquire(&[(dimension, &1)], Bypass::None).unwrap();
+            let second = caps.try_acquire(&[(dimension, &1)], Bypass::None);
+            assert_eq!(second.is_err(), which == other, "{which}, {other}");
+            assert!(!caps.is_empty());
+            caps.release(first).unwrap();
+            let _given_back = second.map(|ticket| caps.release(ticket));
+        }
+        assert!(caps.is_empty());
+    }
+}
+
+#[test]
+fn pairs_are_spread_over_the_shards_and_fill_them_all() {
+    let shared: SharedInFlight<u64> =
+        SharedInFlight::with_hasher(64, 1, 4, tollgate::DefaultHasher::new()).unwrap();
+    let dimension = Dimension::new(0).unwrap();
+    let held: Vec<_> =
+        (0..1_000).filter_map(|key| shared.try_acquire(&[(dimension, &key)], Bypass::None).ok()).collect();
+    assert_eq!(held.len(), 64);
+    assert!(!shared.is_empty());
+    drop(held);
+    assert!(shared.is_empty());
+}
+
+#[test]
+fn shards_are_a_power_of_two_and_at_most_the_capacity() {
+    let with = |capacity, shards| {
+        SharedInFlight::<u64>::with_hasher(capacity, 1, shards, tollgate::DefaultHasher::new()).is_ok()
+    };
+    assert!(with(8, 8) && with(1, 1));
+    assert!(!with(8, 3) && !with(4, 8) && !with(8, 0));
+}

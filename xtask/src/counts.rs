@@ -9,13 +9,14 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::thread;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use comfy_table::{CellAlignment, Table, presets};
 use serde::{Deserialize, Serialize};
 
-use crate::workspace::{cargo, command, output, root, target};
+use crate::workspace::{benches, command, output, root, target};
 
 const BASELINE: &str = "benches/counts.json";
 const COUNT: &str = "TOLLGATE_COUNT";
@@ -25,6 +26,8 @@ const MANY: u32 = 8_000;
 const LARGEST: u64 = 1_000;
 /// Who reads a clock counts its reading.
 const CLOCKS: [&str; 2] = ["instant", "quanta"];
+/// The group that only puts ours beside peers: its paths are counted in others.
+const ELSEWHERE: &str = "tower/";
 const TOLERANCE: f64 = 0.03;
 /// Groups whose tables hash with a secret of their own, and how many of these are drawn.
 const KEYED: [&str; 3] = ["session/", "keyed/", "inflight/"];
@@ -51,15 +54,20 @@ pub(crate) fn check() -> Result<()> {
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
-    let program = build()?;
+    let program = benches()?;
     let rustc = output(command("rustc").arg("--version"))?.trim().to_owned();
     let mut counted = BTreeMap::new();
     for name in cases(&program, args.filter.as_deref())? {
         let mut each = f64::INFINITY;
         // A key may stand badly by the secret that its table drew: the least of some draws is what the path takes.
         for _ in 0..DRAWS {
-            let (few, many) = (instructions(&program, &name, FEW)?, instructions(&program, &name, MANY)?);
-            each = each.min((many - few) / f64::from(MANY - FEW));
+            let (few, many) = thread::scope(|scope| {
+                let few = scope.spawn(|| instructions(&program, &name, FEW));
+                let many = instructions(&program, &name, MANY);
+                (few.join(), many)
+            });
+            let few = few.map_err(|_| anyhow!("{name} was not counted"))??;
+            each = each.min((many? - few) / f64::from(MANY - FEW));
             if !KEYED.iter().any(|group| name.starts_with(group)) {
                 break;
             }
@@ -123,15 +131,6 @@ fn table(baseline: &Baseline, counted: &BTreeMap<String, f64>) -> Table {
     table
 }
 
-/// Builds the benches and says where they are.
-fn build() -> Result<PathBuf> {
-    let arguments = ["bench", "--package", "tollgate-benches", "--bench", "peers", "--no-run"];
-    let messages = output(cargo(arguments).args(["--message-format", "json"]))?;
-    let message = |line: &str| serde_json::from_str::<serde_json::Value>(line).ok();
-    let program = |value: serde_json::Value| Some(PathBuf::from(value.get("executable")?.as_str()?));
-    messages.lines().filter_map(message).filter_map(program).next_back().context("cargo built no benches")
-}
-
 /// The names of the cases to count.
 fn cases(program: &Path, filter: Option<&str>) -> Result<Vec<String>> {
     let listed = output(command(program).env(COUNT, "list"))?;
@@ -139,6 +138,7 @@ fn cases(program: &Path, filter: Option<&str>) -> Result<Vec<String>> {
     let counts = |name: &&str| {
         size(name).is_some_and(|size| size <= LARGEST)
             && !CLOCKS.iter().any(|clock| name.contains(clock))
+            && !name.starts_with(ELSEWHERE)
             && filter.is_none_or(|filter| name.contains(filter))
     };
     Ok(listed.lines().filter(counts).map(str::to_owned).collect())
@@ -146,7 +146,7 @@ fn cases(program: &Path, filter: Option<&str>) -> Result<Vec<String>> {
 
 /// All instructions of one run.
 fn instructions(program: &Path, name: &str, operations: u32) -> Result<f64> {
-    let record = target().join("callgrind.out");
+    let record = target().join(format!("callgrind.{operations}.out"));
     let mut valgrind = command("valgrind");
     valgrind.args(["--tool=callgrind", "--quiet"]).arg(format!("--callgrind-out-file={}", record.display()));
     valgrind.arg(program).env(COUNT, format!("{name} {operations}"));

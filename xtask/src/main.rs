@@ -9,8 +9,10 @@ mod checks;
 mod counts;
 mod demo;
 mod embedded;
+mod fuzz;
 mod loom;
 mod mutants;
+mod mutants_loom;
 mod no_std;
 mod published;
 mod release;
@@ -46,7 +48,11 @@ enum Task {
     /// Counts the instructions of each hot path and compares them with what they were
     Counts(counts::Args),
     /// Breaks the lock-free code in known ways and requires that a loom model notices each
-    MutantsLoom(mutants::Args),
+    MutantsLoom(mutants_loom::Args),
+    /// Feeds every machine and parser with bytes that reach new code, and holds what they do against the oracles
+    Fuzz(fuzz::Args),
+    /// Breaks the core in every way that cargo-mutants knows and requires that a test notices each
+    Mutants(mutants::Args),
     /// Uses every machine from threads and tasks at random, for minutes, and requires that everything comes back
     Soak(soak::Args),
 }
@@ -60,7 +66,9 @@ fn main() -> anyhow::Result<()> {
         Task::Embedded(args) => embedded::run(&args),
         Task::BenchReport(args) => bench_report::run(&args),
         Task::Counts(args) => counts::run(&args),
-        Task::MutantsLoom(args) => mutants::run(&args),
+        Task::MutantsLoom(args) => mutants_loom::run(&args),
+        Task::Fuzz(args) => fuzz::run(&args),
+        Task::Mutants(args) => mutants::run(&args),
         Task::Soak(args) => soak::run(&args),
     }
 }

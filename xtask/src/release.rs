@@ -95,7 +95,7 @@ fn packaged(version: &str) -> Result<()> {
 }
 
 fn semver(baseline: Option<&str>) -> Result<()> {
-    let tags = output(&mut command("git").args(["tag", "--list", "v*", "--sort=-version:refname"]))?;
+    let tags = output(command("git").args(["tag", "--list", "v*", "--sort=-version:refname"]))?;
     let Some(baseline) = baseline.or_else(|| tags.lines().next()) else {
         bail!(Nothing("there is no release yet: no tag `v*` to compare with, and no --baseline".into()));
     };

@@ -19,6 +19,16 @@ pub(crate) const RUSTFMT: Tool =
 pub(crate) const CLIPPY: Tool =
     Tool { probe: &["cargo", "clippy", "--version"], install: &[&["rustup", "component", "add", "clippy"]] };
 
+pub(crate) const CARGO_FUZZ: Tool = Tool {
+    probe: &["cargo", "fuzz", "--version"],
+    install: &[&["cargo", "install", "--locked", "cargo-fuzz"]],
+};
+
+pub(crate) const CARGO_MUTANTS: Tool = Tool {
+    probe: &["cargo", "mutants", "--version"],
+    install: &[&["cargo", "install", "--locked", "cargo-mutants"]],
+};
+
 pub(crate) const NM: Tool = Tool {
     probe: &["nm", "--version"],
     install: &[&["apt-get", "update", "-qq"], &["apt-get", "install", "-y", "-qq", "binutils"]],
@@ -33,6 +43,17 @@ pub(crate) const CC: Tool = Tool {
 pub(crate) const VALGRIND: Tool = Tool {
     probe: &["valgrind", "--version"],
     install: &[&["apt-get", "update", "-qq"], &["apt-get", "install", "-y", "-qq", "valgrind"]],
+};
+
+/// The source of the standard library, of the compiler in use.
+pub(crate) const RUST_SOURCE: Tool = Tool {
+    probe: &[
+        "sh",
+        "-c",
+        "test -e \"$(rustc --print sysroot)/lib/rustlib/src/rust/library/Cargo.lock\"",
+        "rust-src",
+    ],
+    install: &[&["rustup", "component", "add", "rust-src"]],
 };
 
 /// Debian's compiler, for targets whose `core` has to be built. Where it lies in the search path does not matter.

@@ -41,6 +41,15 @@ where
     cargo
 }
 
+/// Builds the benches and says where their program is.
+pub(crate) fn benches() -> Result<PathBuf> {
+    let arguments = ["bench", "--package", "tollgate-benches", "--bench", "peers", "--no-run"];
+    let messages = output(cargo(arguments).args(["--message-format", "json"]))?;
+    let message = |line: &str| serde_json::from_str::<serde_json::Value>(line).ok();
+    let program = |value: serde_json::Value| Some(PathBuf::from(value.get("executable")?.as_str()?));
+    messages.lines().filter_map(message).filter_map(program).next_back().context("cargo built no benches")
+}
+
 /// Runs a command, its output going where ours goes.
 pub(crate) fn run(command: &mut Command) -> Result<()> {
     println!("$ {}", shown(command));

@@ -134,6 +134,7 @@ where
             gate,
             waiters: Waiters::new(usize::try_from(jobs).unwrap_or(0)),
             timer: Timer::new(),
+            promise: None,
             pick_up_within: Some(PICK_UP_WITHIN),
             draining: Vec::new(),
         };

@@ -152,8 +152,18 @@ impl Pairs {
         pair.fate = Some(fate);
     }
 
-    /// Polls the futures that were woken; each learns what the core decided, at the first opportunity.
+    /// Polls the futures that were woken, and those that these woke; each learns what the core decided.
     fn run(&mut self) {
+        while self.pairs.iter().any(|pair| pair.task.as_ref().is_some_and(Task::is_woken)) {
+            self.run_woken();
+        }
+        self.agree();
+        for pair in &self.pairs {
+            assert!(pair.task.is_none() || pair.fate.is_none(), "whoever has been decided on was woken");
+        }
+    }
+
+    fn run_woken(&mut self) {
         for pair in &mut self.pairs {
             let Some(task) = &mut pair.task else { continue };
             if let Some(told) = task.run() {
@@ -165,10 +175,6 @@ impl Pairs {
                 pair.task = None;
                 pair.permit = told.ok();
             }
-        }
-        self.agree();
-        for pair in &self.pairs {
-            assert!(pair.task.is_none() || pair.fate.is_none(), "whoever has been decided on was woken");
         }
     }
 

@@ -5,39 +5,38 @@
 //! call changes the state. A call costs 1, as a request does. The floor is one load and one compare-exchange, for a refusal one load and one comparison. With a clock,
 //! ours is compared with a peer on the same clock: reading it costs more than most of the rest.
 
+mod setup;
+
 use core::hint::black_box;
 use core::sync::atomic::{AtomicU64, Ordering};
-use core::time::Duration;
-use std::time::Instant;
 
-use better_bucket::{BucketConfig, BucketCore};
 use criterion::Criterion;
+use governor::RateLimiter;
 use governor::clock::{FakeRelativeClock, QuantaClock};
-use governor::{Quota as GovernorQuota, RateLimiter};
-use tollgate::Timestamp;
-use tollgate::rate::{AtomicBucket, Quota};
+use throttle_net::{ManualClock, SystemClock};
 use tollgate_benches::{Case, run as contest};
 
+use setup::{
+    ENOUGH, NOW_NS, Quanta, Still, System, at, at_duration, better_config, better_full, better_slow, drained,
+    full, governor_full, governor_slow, leaky, ratelimit_full, ratelimit_slow, throttle_full, throttle_slow,
+};
+
 const GROUP: &str = "atomic_bucket";
-/// More than will be asked for; u32, because that is what most peers take.
-const ENOUGH: u32 = 4_000_000_000;
 /// Tokens per second: 1 000 ns apiece, the easiest of all rates.
 const RATE: u32 = 1_000_000;
 /// Tokens per second, where a token is no whole number of nanoseconds; some peers round it.
 const ODD_RATE: u32 = 3_333_331;
-/// An hour past the epoch, where nothing is special.
-const NOW_NS: u64 = 3_600_000_000_000;
 
 pub(crate) fn run(criterion: &mut Criterion) {
     for threads in [1, 2] {
         contest(criterion, &[grant("grant", threads, RATE)]);
         contest(criterion, &[refuse(threads)]);
+        contest(criterion, &[grant_quanta(threads)]);
+        contest(criterion, &[refuse_quanta(threads)]);
+        contest(criterion, &[grant_instant(threads)]);
+        contest(criterion, &[refuse_instant(threads)]);
     }
     contest(criterion, &[grant("grant-odd-rate", 1, ODD_RATE)]);
-    contest(criterion, &[grant_quanta()]);
-    contest(criterion, &[refuse_quanta()]);
-    contest(criterion, &[grant_instant()]);
-    contest(criterion, &[refuse_instant()]);
 }
 
 fn grant(name: &'static str, threads: u32, rate: u32) -> Case<'static> {
@@ -76,6 +75,10 @@ fn grant(name: &'static str, threads: u32, rate: u32) -> Case<'static> {
             let limiter = ratelimit_full(rate, Still);
             move |_| limiter.try_wait().expect("granted")
         })
+        .shared("throttle-net-manual", move || {
+            let limiter = throttle_full(rate, ManualClock::new());
+            move |_| assert!(limiter.try_acquire())
+        })
 }
 
 fn refuse(threads: u32) -> Case<'static> {
@@ -112,10 +115,17 @@ fn refuse(threads: u32) -> Case<'static> {
                 let _refused = black_box(limiter.try_wait());
             }
         })
+        .shared("throttle-net-manual", || {
+            let limiter = throttle_slow(ManualClock::new());
+            move |_| {
+                let _refused = black_box(limiter.try_acquire());
+            }
+        })
 }
 
-fn grant_quanta() -> Case<'static> {
+fn grant_quanta(threads: u32) -> Case<'static> {
     Case::new(GROUP, "grant-quanta")
+        .threads(threads)
         .shared("tollgate", || {
             let (bucket, clock) = (full(RATE), Quanta::new());
             move |_| bucket.try_acquire(clock.now(), 1).expect("granted")
@@ -126,8 +136,9 @@ fn grant_quanta() -> Case<'static> {
         })
 }
 
-fn refuse_quanta() -> Case<'static> {
+fn refuse_quanta(threads: u32) -> Case<'static> {
     Case::new(GROUP, "refuse-quanta")
+        .threads(threads)
         .shared("tollgate", || {
             let (bucket, clock) = (drained(), Quanta::new());
             move |_| {
@@ -143,8 +154,9 @@ fn refuse_quanta() -> Case<'static> {
         })
 }
 
-fn grant_instant() -> Case<'static> {
+fn grant_instant(threads: u32) -> Case<'static> {
     Case::new(GROUP, "grant-instant")
+        .threads(threads)
         .shared("tollgate", || {
             let (bucket, clock) = (full(RATE), System::new());
             move |_| bucket.try_acquire(clock.now(), 1).expect("granted")
@@ -161,10 +173,15 @@ fn grant_instant() -> Case<'static> {
             let limiter = leaky(usize::MAX / 2, usize::MAX / 2);
             move |_| assert!(limiter.try_acquire(1))
         })
+        .shared("throttle-net", || {
+            let limiter = throttle_full(RATE, SystemClock::new());
+            move |_| assert!(limiter.try_acquire())
+        })
 }
 
-fn refuse_instant() -> Case<'static> {
+fn refuse_instant(threads: u32) -> Case<'static> {
     Case::new(GROUP, "refuse-instant")
+        .threads(threads)
         .shared("tollgate", || {
             let (bucket, clock) = (drained(), System::new());
             move |_| {
@@ -190,111 +207,10 @@ fn refuse_instant() -> Case<'static> {
                 let _refused = black_box(limiter.try_acquire(1));
             }
         })
-}
-
-/// The time of one call: a nanosecond after that of the call before.
-fn at(ordinal: u32) -> Timestamp {
-    Timestamp::from_nanos(NOW_NS + u64::from(ordinal))
-}
-
-/// The same for who counts in seconds and nanoseconds.
-const fn at_duration(ordinal: u32) -> Duration {
-    Duration::new(NOW_NS / 1_000_000_000, ordinal)
-}
-
-fn full(rate: u32) -> AtomicBucket {
-    let quota = Quota::per_second(rate.into()).burst(ENOUGH.into());
-    AtomicBucket::new(quota).expect("a lawful quota")
-}
-
-/// Grants once a day, and has done so.
-fn drained() -> AtomicBucket {
-    let bucket = AtomicBucket::new(Quota::per_day(1).burst(1)).expect("a lawful quota");
-    bucket.try_acquire(at(0), 1).expect("the first is granted");
-    bucket
-}
-
-fn governor_full(rate: u32) -> GovernorQuota {
-    GovernorQuota::per_second(rate.try_into().expect("not zero"))
-        .allow_burst(ENOUGH.try_into().expect("not zero"))
-}
-
-fn governor_slow() -> GovernorQuota {
-    GovernorQuota::with_period(DAY).expect("not zero")
-}
-
-const DAY: Duration = Duration::from_secs(86_400);
-
-fn better_config(per_second: u32, burst: u32) -> BucketConfig {
-    BucketConfig::new(burst, per_second, if burst == 1 { DAY } else { Duration::from_secs(1) }, burst)
-        .expect("a lawful config")
-}
-
-fn better_full(rate: u32) -> BucketCore {
-    BucketCore::new(better_config(rate, ENOUGH), Duration::from_nanos(NOW_NS))
-}
-
-fn better_slow() -> BucketCore {
-    let bucket = BucketCore::new(better_config(1, 1), Duration::from_nanos(NOW_NS));
-    assert!(bucket.try_acquire_at(1, Duration::from_nanos(NOW_NS)));
-    bucket
-}
-
-fn ratelimit_full<C: ratelimit::Clock>(rate: u32, clock: C) -> ratelimit::Ratelimiter<C> {
-    ratelimit::Builder::with_clock(rate.into(), clock)
-        .max_tokens(ENOUGH.into())
-        .initial_available(ENOUGH.into())
-        .build()
-        .expect("a lawful config")
-}
-
-fn ratelimit_slow<C: ratelimit::Clock>(clock: C) -> ratelimit::Ratelimiter<C> {
-    ratelimit::Builder::with_clock(1, clock).period(DAY).max_tokens(1).build().expect("a lawful config")
-}
-
-fn leaky(initial: usize, max: usize) -> leaky_bucket::RateLimiter {
-    leaky_bucket::RateLimiter::builder().initial(initial).max(max).refill(1).interval(DAY).build()
-}
-
-/// A clock that stands still.
-#[derive(Clone, Copy)]
-struct Still;
-
-impl ratelimit::Clock for Still {
-    fn elapsed(&self) -> Duration {
-        black_box(Duration::from_nanos(NOW_NS))
-    }
-}
-
-/// The processor's time stamp counter, as `quanta` reads it.
-struct Quanta {
-    clock: quanta::Clock,
-    start: u64,
-}
-
-impl Quanta {
-    fn new() -> Self {
-        let clock = quanta::Clock::new();
-        let start = clock.raw();
-        Self { clock, start }
-    }
-
-    fn now(&self) -> Timestamp {
-        Timestamp::from_nanos(self.clock.delta_as_nanos(self.start, self.clock.raw()))
-    }
-}
-
-/// The system's monotonic clock.
-struct System {
-    start: Instant,
-}
-
-impl System {
-    fn new() -> Self {
-        Self { start: Instant::now() }
-    }
-
-    fn now(&self) -> Timestamp {
-        Timestamp::ZERO.saturating_add(self.start.elapsed())
-    }
+        .shared("throttle-net", || {
+            let limiter = throttle_slow(SystemClock::new());
+            move |_| {
+                let _refused = black_box(limiter.try_acquire());
+            }
+        })
 }

@@ -12,7 +12,7 @@ use tollgate::fair::{Drr, TenantId};
 use tollgate::slots::Heap;
 use tollgate_benches::{Case, run as contest};
 
-const SIZES: [u32; 3] = [10, 1_000, 1_000_000];
+const SIZES: [u32; 4] = [10, 1_000, 100_000, 1_000_000];
 /// The largest cost is this, and so is the quantum where a turn is to serve at least one job.
 const LARGEST: u32 = 16;
 

@@ -1,4 +1,5 @@
-//! The whole way of a job through a gate: submit, start, complete, with ten jobs of each tenant waiting.
+//! The whole way of a job through a gate: submit, start, complete, with ten jobs of each tenant waiting; in `cycle-lone`
+//! with one, so that nearly every start leaves a tenant without work and nearly every job brings one back.
 //!
 //! The peer is firq-core's scheduler, which has no capacity: a task is enqueued and dequeued. The floor does what nobody
 //! can do without: a queue for each tenant, served in rotation.
@@ -16,28 +17,29 @@ use tollgate::slots::Heap;
 use tollgate_benches::{Case, run as contest};
 
 const SIZES: [u32; 3] = [10, 1_000, 100_000];
-const WAITING_PER_TENANT: u32 = 10;
+const LONE_SIZES: [u32; 4] = [10, 1_000, 100_000, 1_000_000];
+/// How many jobs of each tenant wait.
+const MANY: u32 = 10;
 /// The largest cost, and the quantum: every pick is O(1).
 const LARGEST: u32 = 16;
 
 pub(crate) fn run(criterion: &mut Criterion) {
-    contest(criterion, &SIZES.map(|tenants| case("cycle", tenants, None)));
+    contest(criterion, &SIZES.map(|tenants| case("cycle", tenants, MANY, None)));
     // Each job is among the deadlines too.
-    contest(
-        criterion,
-        &SIZES.map(|tenants| case("cycle-deadlines", tenants, Some(Duration::from_secs(3_600)))),
-    );
-    contest(criterion, &[refusal()]);
+    let hour = Some(Duration::from_secs(3_600));
+    contest(criterion, &SIZES.map(|tenants| case("cycle-deadlines", tenants, MANY, hour)));
+    contest(criterion, &LONE_SIZES.map(|tenants| case("cycle-lone", tenants, 1, None)));
+    contest(criterion, &SIZES.map(refusal));
 }
 
-fn case(name: &'static str, tenants: u32, max_wait: Option<Duration>) -> Case<'static> {
+fn case(name: &'static str, tenants: u32, waiting: u32, max_wait: Option<Duration>) -> Case<'static> {
     Case::new("gate", name)
         .size(tenants)
         .alone("tollgate", move || {
-            let mut gate =
-                Gate::<Heap>::new(settings(tenants, max_wait), Budget::new(4)).expect("lawful settings");
+            let mut gate = Gate::<Heap>::new(settings(tenants, waiting, max_wait), Budget::new(4))
+                .expect("lawful settings");
             // Four run all the time; those they run for are not measured.
-            for ordinal in 0..4 + tenants * WAITING_PER_TENANT {
+            for ordinal in 0..4 + tenants * waiting {
                 gate.submit(Timestamp::ZERO, job(tenants, ordinal)).expect("there is room");
             }
             while gate.poll(Timestamp::ZERO).is_some() {}
@@ -73,7 +75,7 @@ fn case(name: &'static str, tenants: u32, max_wait: Option<Duration>) -> Case<'s
                 let tenant = firq_core::TenantKey::from(u64::from(tenant(tenants, ordinal)));
                 assert!(matches!(scheduler.enqueue(tenant, task), EnqueueResult::Enqueued), "there is room");
             };
-            for ordinal in 0..tenants * WAITING_PER_TENANT {
+            for ordinal in 0..tenants * waiting {
                 enqueue(&scheduler, ordinal);
             }
             let mut enqueued = 0_u32;
@@ -94,8 +96,9 @@ fn case(name: &'static str, tenants: u32, max_wait: Option<Duration>) -> Case<'s
             }
         })
         .alone("floor", move || {
+            let room = usize::try_from(6 * waiting).unwrap_or(0);
             let mut queues: Vec<VecDeque<(u64, u32)>> =
-                (0..tenants).map(|_| VecDeque::with_capacity(64)).collect();
+                (0..tenants).map(|_| VecDeque::with_capacity(room)).collect();
             let mut rotation = VecDeque::with_capacity(usize::try_from(tenants).unwrap_or(0));
             let mut push = move |enter: Option<u32>| {
                 if let Some(ordinal) = enter {
@@ -115,7 +118,7 @@ fn case(name: &'static str, tenants: u32, max_wait: Option<Duration>) -> Case<'s
                 }
                 job
             };
-            for ordinal in 0..tenants * WAITING_PER_TENANT {
+            for ordinal in 0..tenants * waiting {
                 push(Some(ordinal));
             }
             let mut entered = 0_u32;
@@ -128,24 +131,23 @@ fn case(name: &'static str, tenants: u32, max_wait: Option<Duration>) -> Case<'s
 }
 
 /// A newcomer at a full queue: the refusal with its position and estimate.
-fn refusal() -> Case<'static> {
-    const TENANTS: u32 = 1_000;
+fn refusal(tenants: u32) -> Case<'static> {
     Case::new("gate", "refuse")
-        .size(TENANTS)
-        .alone("tollgate", || {
-            let full = Settings { max_queued: TENANTS * WAITING_PER_TENANT, ..settings(TENANTS, None) };
+        .size(tenants)
+        .alone("tollgate", move || {
+            let full = Settings { max_queued: tenants * MANY, ..settings(tenants, MANY, None) };
             let mut gate = Gate::<Heap>::new(full, Budget::new(4)).expect("lawful settings");
-            for ordinal in 0..TENANTS * WAITING_PER_TENANT {
-                gate.submit(Timestamp::ZERO, job(TENANTS, ordinal)).expect("there is room");
+            for ordinal in 0..tenants * MANY {
+                gate.submit(Timestamp::ZERO, job(tenants, ordinal)).expect("there is room");
             }
             move |ordinal| {
-                black_box(gate.submit(Timestamp::ZERO, job(TENANTS, ordinal)).expect_err("it is full"));
+                black_box(gate.submit(Timestamp::ZERO, job(tenants, ordinal)).expect_err("it is full"));
             }
         })
-        .alone("firq-core", || {
+        .alone("firq-core", move || {
             let config = SchedulerConfig {
                 shards: 1,
-                max_global: 10_000,
+                max_global: usize::try_from(tenants * MANY).unwrap_or(0),
                 max_per_tenant: 10_000,
                 quantum: LARGEST.into(),
                 ..SchedulerConfig::default()
@@ -155,9 +157,9 @@ fn refusal() -> Case<'static> {
             let enqueue = move |ordinal: u32| {
                 let (priority, cost) = (Priority::Normal, cost(ordinal));
                 let task = Task { payload: ordinal, enqueue_ts: start, deadline: None, priority, cost };
-                scheduler.enqueue(firq_core::TenantKey::from(u64::from(tenant(TENANTS, ordinal))), task)
+                scheduler.enqueue(firq_core::TenantKey::from(u64::from(tenant(tenants, ordinal))), task)
             };
-            for ordinal in 0..10_000 {
+            for ordinal in 0..tenants * MANY {
                 assert!(matches!(enqueue(ordinal), EnqueueResult::Enqueued), "there is room");
             }
             move |ordinal| {
@@ -166,9 +168,9 @@ fn refusal() -> Case<'static> {
         })
 }
 
-fn settings(tenants: u32, max_wait: Option<Duration>) -> Settings {
+fn settings(tenants: u32, waiting: u32, max_wait: Option<Duration>) -> Settings {
     Settings {
-        max_queued: 4 + tenants * WAITING_PER_TENANT + 16,
+        max_queued: 4 + tenants * waiting + 16,
         max_queued_bytes: u64::MAX,
         max_queued_per_tenant: 1_000,
         max_tenants: tenants,

@@ -4,18 +4,20 @@
 //! every call finds its entry out of the cache. A key is granted whenever it asks, and each grant changes its state.
 //! `grant` gives the time to ours and lets governor read its own fake clock, which is one load; in `grant-quanta` both
 //! read the same clock, governor's default. Hashers are the default of both, which is the same `SipHash`, and so is
-//! governor's store, a `DashMap`. In `churn` ours holds a tenth of the keys it is asked for: nearly every call is a
+//! governor's store, a `DashMap`; throttle-net hashes with `ahash`, which is faster and resists chosen keys less. In `churn` ours holds a tenth of the keys it is asked for: nearly every call is a
 //! newcomer that has somebody evicted. governor, which evicts nobody until told to, has them all.
 
 use core::cell::Cell;
 use core::num::NonZeroU32;
 use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;
+use std::time::Instant;
 
 use criterion::Criterion;
 use governor::clock::{Clock, FakeRelativeClock, QuantaClock};
 use governor::state::keyed::DashMapStateStore;
 use governor::{Quota as GovernorQuota, RateLimiter};
+use throttle_net::{Eviction, ManualClock, PerKey, SystemClock};
 use tollgate::Timestamp;
 use tollgate::rate::{Quota, ShardedKeyed, WhenFull};
 use tollgate_benches::{Case, run as contest};
@@ -25,18 +27,26 @@ const GROUP: &str = "keyed";
 const ENOUGH: u32 = 4_000_000_000;
 /// An hour past the epoch, where nothing is special.
 const NOW_NS: u64 = 3_600_000_000_000;
-const SIZES: [u32; 2] = [100_000, 1_000_000];
-/// All of it near the processor.
-const SMALL: u32 = 1_000;
+/// From all of it near the processor to hardly any of it.
+const SIZES: [u32; 4] = [10, 1_000, 100_000, 1_000_000];
+/// What is looked at more closely.
+const LARGE: [u32; 2] = [100_000, 1_000_000];
+/// Shards of ours fill up unevenly: at least so much room more than keys.
+const SPARE: u32 = 1_000;
+const DAY: Duration = Duration::from_secs(86_400);
 
 pub(crate) fn run(criterion: &mut Criterion) {
     for size in SIZES {
-        for threads in [1, 2] {
-            contest(criterion, &[grant(size, threads)]);
-            contest(criterion, &[grant_quanta(size, threads)]);
-        }
+        contest(criterion, &[grant(size, 1)]);
     }
-    contest(criterion, &[grant(SMALL, 1)]);
+    for size in LARGE {
+        contest(criterion, &[grant(size, 2)]);
+        for threads in [1, 2] {
+            contest(criterion, &[grant_quanta(size, threads)]);
+            contest(criterion, &[refuse(size, threads)]);
+        }
+        contest(criterion, &[grant_instant(size)]);
+    }
     contest(criterion, &[churn()]);
 }
 
@@ -45,17 +55,46 @@ fn grant(size: u32, threads: u32) -> Case<'static> {
         .threads(threads)
         .size(size)
         .shared("tollgate", move || {
-            let table = ours(size);
+            let table = ours(size, plenty());
             move |ordinal| {
                 let now = Timestamp::from_nanos(NOW_NS + u64::from(ordinal));
                 table.try_acquire(now, &next_key(size), 1).expect("granted");
             }
         })
         .shared("governor-fake", move || {
-            let table = governors(size, FakeRelativeClock::default());
+            let table = governors(size, governors_plenty(), FakeRelativeClock::default());
             move |_| {
                 table.check_key(&next_key(size)).expect("granted");
             }
+        })
+        .shared("throttle-net-manual", move || {
+            let table = throttles(size, 1, ENOUGH, ManualClock::new());
+            move |_| assert!(table.try_acquire(&next_key(size)))
+        })
+}
+
+/// Every key was granted its one token of the day.
+fn refuse(size: u32, threads: u32) -> Case<'static> {
+    Case::new(GROUP, "refuse")
+        .threads(threads)
+        .size(size)
+        .shared("tollgate", move || {
+            let table = ours(size, Quota::per_day(1).burst(1));
+            move |ordinal| {
+                let now = Timestamp::from_nanos(NOW_NS + u64::from(ordinal));
+                table.try_acquire(now, &next_key(size), 1).expect_err("refused");
+            }
+        })
+        .shared("governor-fake", move || {
+            let quota = GovernorQuota::with_period(DAY).expect("not zero");
+            let table = governors(size, quota, FakeRelativeClock::default());
+            move |_| {
+                table.check_key(&next_key(size)).expect_err("refused");
+            }
+        })
+        .shared("throttle-net-manual", move || {
+            let table = throttles(size, 1, 1, ManualClock::new());
+            move |_| assert!(!table.try_acquire(&next_key(size)))
         })
 }
 
@@ -64,7 +103,7 @@ fn grant_quanta(size: u32, threads: u32) -> Case<'static> {
         .threads(threads)
         .size(size)
         .shared("tollgate", move || {
-            let (table, clock) = (ours(size), quanta::Clock::new());
+            let (table, clock) = (ours(size, plenty()), quanta::Clock::new());
             let start = clock.raw();
             move |_| {
                 let now = Timestamp::from_nanos(clock.delta_as_nanos(start, clock.raw()));
@@ -72,10 +111,27 @@ fn grant_quanta(size: u32, threads: u32) -> Case<'static> {
             }
         })
         .shared("governor-quanta", move || {
-            let table = governors(size, QuantaClock::default());
+            let table = governors(size, governors_plenty(), QuantaClock::default());
             move |_| {
                 table.check_key(&next_key(size)).expect("granted");
             }
+        })
+}
+
+/// With the clock of the system, which throttle-net reads.
+fn grant_instant(size: u32) -> Case<'static> {
+    Case::new(GROUP, "grant-instant")
+        .size(size)
+        .shared("tollgate", move || {
+            let (table, epoch) = (ours(size, plenty()), Instant::now());
+            move |_| {
+                let now = Timestamp::from_instant(Instant::now(), epoch);
+                table.try_acquire(now, &next_key(size), 1).expect("granted");
+            }
+        })
+        .shared("throttle-net", move || {
+            let table = throttles(size, 1, ENOUGH, SystemClock::new());
+            move |_| assert!(table.try_acquire(&next_key(size)))
         })
 }
 
@@ -94,18 +150,26 @@ fn churn() -> Case<'static> {
             }
         })
         .shared("governor-fake", || {
-            let table = governors(KEYS, FakeRelativeClock::default());
+            let table = governors(KEYS, governors_plenty(), FakeRelativeClock::default());
             move |_| {
                 table.check_key(&next_key(KEYS)).expect("granted");
             }
         })
 }
 
-/// With room for a tenth more, so that no shard is full; a token takes a second, so that nobody recovers.
-fn ours(size: u32) -> ShardedKeyed<u64> {
-    let quota = Quota::per_second(1).burst(ENOUGH.into());
+/// A token takes a second, so that nobody recovers.
+const fn plenty() -> Quota {
+    Quota::per_second(1).burst(ENOUGH as u64)
+}
+
+fn governors_plenty() -> GovernorQuota {
+    GovernorQuota::per_second(NonZeroU32::MIN).allow_burst(ENOUGH.try_into().expect("not zero"))
+}
+
+/// With room for a tenth more, so that no shard is full.
+fn ours(size: u32, quota: Quota) -> ShardedKeyed<u64> {
     let table =
-        ShardedKeyed::new(quota, size + (size / 10).max(SMALL), WhenFull::Refuse).expect("a lawful table");
+        ShardedKeyed::new(quota, size + (size / 10).max(SPARE), WhenFull::Refuse).expect("a lawful table");
     for number in 0..size {
         table.try_acquire(Timestamp::from_nanos(NOW_NS), &key(number), 1).expect("there is room");
     }
@@ -115,11 +179,20 @@ fn ours(size: u32) -> ShardedKeyed<u64> {
 type Governor<C> =
     RateLimiter<u64, DashMapStateStore<u64>, C, governor::middleware::NoOpMiddleware<<C as Clock>::Instant>>;
 
-fn governors<C: Clock>(size: u32, clock: C) -> Governor<C> {
-    let quota = GovernorQuota::per_second(NonZeroU32::MIN).allow_burst(ENOUGH.try_into().expect("not zero"));
+fn governors<C: Clock>(size: u32, quota: GovernorQuota, clock: C) -> Governor<C> {
     let table = RateLimiter::dashmap_with_clock(quota, clock);
     for number in 0..size {
         table.check_key(&key(number)).expect("granted");
+    }
+    table
+}
+
+/// So many tokens a day, which is too few for anybody to recover.
+fn throttles<C: throttle_net::Clock>(size: u32, a_day: u32, burst: u32, clock: C) -> PerKey<u64, C> {
+    let eviction = Eviction::unbounded();
+    let table = PerKey::builder().rate(a_day, DAY).burst(burst).eviction(eviction).clock(clock).build();
+    for number in 0..size {
+        assert!(table.try_acquire(&key(number)));
     }
     table
 }

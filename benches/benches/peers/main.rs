@@ -8,10 +8,14 @@ mod gate_async;
 mod inflight;
 mod keyed;
 mod limiter;
+mod line;
 mod permits;
+mod poll;
+mod rate_async;
 mod semaphore_async;
 mod session;
 mod token_bucket;
+mod tower;
 mod windowed;
 
 fn main() {
@@ -28,6 +32,9 @@ fn main() {
     keyed::run(&mut criterion);
     inflight::run(&mut criterion);
     semaphore_async::run(&mut criterion);
+    line::run(&mut criterion);
+    rate_async::run(&mut criterion);
+    tower::run(&mut criterion);
     gate_async::run(&mut criterion);
     if std::env::var_os(tollgate_benches::COUNT).is_none() {
         criterion.final_summary();

@@ -1,13 +1,10 @@
 //! Semaphores that tasks wait for.
 //!
-//! `acquire` and `try` are on one thread and find a permit free. In `tasks` so many tasks share 4 permits on a tokio runtime
+//! `acquire` and `try` find a permit free, `refuse` does not; with two threads they share one semaphore. In `tasks` so many tasks share 4 permits on a tokio runtime
 //! of two workers, and each holds its permit across a yield, so that nearly all of them wait, and each grant is a wake-up.
 //! The floor is what the runtime takes for the same tasks without a semaphore: they yield twice as often.
 
-use core::future::Future;
 use core::hint::black_box;
-use core::pin::pin;
-use core::task::{Context, Poll, Waker};
 use std::sync::Arc;
 
 use criterion::Criterion;
@@ -15,62 +12,96 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::task::yield_now;
 use tollgate_benches::{Case, run as contest};
 
+use crate::poll::at_once;
+
+const GROUP: &str = "semaphore_async";
 const LIMIT: usize = 1_024;
 const CONTENDED: usize = 4;
 /// Operations of all tasks in one batch.
 const OPERATIONS: u32 = 32_000;
 
 pub(crate) fn run(criterion: &mut Criterion) {
-    contest(criterion, &[uncontended()]);
-    contest(criterion, &[tries()]);
+    for threads in [1, 2] {
+        contest(criterion, &[uncontended(threads)]);
+        contest(criterion, &[tries(threads)]);
+        contest(criterion, &[refusals(threads)]);
+    }
     let runtime = Builder::new_multi_thread().worker_threads(2).build().expect("threads can be started");
     for size in [64, 1_000] {
         contest(criterion, &[tasks(&runtime, size)]);
     }
 }
 
-fn uncontended() -> Case<'static> {
-    Case::new("semaphore_async", "acquire")
-        .alone("tollgate", || {
+fn uncontended(threads: u32) -> Case<'static> {
+    Case::new(GROUP, "acquire")
+        .threads(threads)
+        .shared("tollgate", || {
             let semaphore = tollgate_async::Semaphore::new(LIMIT);
             move |_| drop(black_box(at_once(semaphore.acquire()).expect("it is open")))
         })
-        .alone("tokio", || {
+        .shared("tokio", || {
             let semaphore = tokio::sync::Semaphore::new(LIMIT);
             move |_| drop(black_box(at_once(semaphore.acquire()).expect("it is open")))
         })
-        .alone("mea", || {
+        .shared("mea", || {
             let semaphore = mea::semaphore::Semaphore::new(LIMIT);
             move |_| drop(black_box(at_once(semaphore.acquire(1))))
         })
-        .alone("async-lock", || {
+        .shared("async-lock", || {
             let semaphore = async_lock::Semaphore::new(LIMIT);
             move |_| drop(black_box(at_once(semaphore.acquire())))
         })
 }
 
-fn tries() -> Case<'static> {
-    Case::new("semaphore_async", "try")
-        .alone("tollgate", || {
+fn tries(threads: u32) -> Case<'static> {
+    Case::new(GROUP, "try")
+        .threads(threads)
+        .shared("tollgate", || {
             let semaphore = tollgate_async::Semaphore::new(LIMIT);
             move |_| drop(black_box(semaphore.try_acquire().expect("one is free")))
         })
-        .alone("tokio", || {
+        .shared("tokio", || {
             let semaphore = tokio::sync::Semaphore::new(LIMIT);
             move |_| drop(black_box(semaphore.try_acquire().expect("one is free")))
         })
-        .alone("mea", || {
+        .shared("mea", || {
             let semaphore = mea::semaphore::Semaphore::new(LIMIT);
             move |_| drop(black_box(semaphore.try_acquire(1).expect("one is free")))
         })
-        .alone("async-lock", || {
+        .shared("async-lock", || {
             let semaphore = async_lock::Semaphore::new(LIMIT);
             move |_| drop(black_box(semaphore.try_acquire().expect("one is free")))
         })
 }
 
+fn refusals(threads: u32) -> Case<'static> {
+    Case::new(GROUP, "refuse")
+        .threads(threads)
+        .shared("tollgate", || {
+            let semaphore = tollgate_async::Semaphore::new(1);
+            semaphore.try_acquire().expect("one is free").forget();
+            move |_| {
+                let _refused = black_box(semaphore.try_acquire().expect_err("none is free"));
+            }
+        })
+        .shared("tokio", || {
+            let semaphore = tokio::sync::Semaphore::new(0);
+            move |_| {
+                let _refused = black_box(semaphore.try_acquire().expect_err("none is free"));
+            }
+        })
+        .shared("mea", || {
+            let semaphore = mea::semaphore::Semaphore::new(0);
+            move |_| assert!(black_box(semaphore.try_acquire(1)).is_none())
+        })
+        .shared("async-lock", || {
+            let semaphore = async_lock::Semaphore::new(0);
+            move |_| assert!(black_box(semaphore.try_acquire()).is_none())
+        })
+}
+
 fn tasks(runtime: &Runtime, size: u32) -> Case<'_> {
-    Case::new("semaphore_async", "tasks")
+    Case::new(GROUP, "tasks")
         .size(size)
         .batches_of(OPERATIONS)
         .batch("tollgate", move || {
@@ -148,13 +179,5 @@ fn all<F: Future<Output = ()> + Send + 'static>(
                 task.await.expect("no task panics");
             }
         });
-    }
-}
-
-/// The output of a future that has nothing to wait for.
-fn at_once<F: Future>(future: F) -> F::Output {
-    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
-        Poll::Ready(output) => output,
-        Poll::Pending => panic!("it waits although a permit is free"),
     }
 }

@@ -14,11 +14,12 @@ use criterion::Criterion;
 use throttle_net::{ManualClock, MultiLimiter, Throttle};
 use tollgate::Timestamp;
 use tollgate::rate::rules::{Dimension, Dimensions, GroupId, Rule, RuleId, RuleSet, Target};
-use tollgate::rate::{AccountId, Limits, LimitsSettings};
+use tollgate::rate::{AccountId, Blame, Limits, LimitsSettings};
 use tollgate_benches::{Case, run as contest};
 
 const GROUP: &str = "session";
 const OWNERS: u64 = 1_000;
+const OWNERS_OF_MANY: [u32; 4] = [10, 1_000, 100_000, 1_000_000];
 const GROUP_OF_REQUESTS: GroupId = GroupId(0);
 const SECOND: Duration = Duration::from_secs(1);
 /// As much as the peer can say; time brings it back as fast as it is used up, or nearly, on any clock that moves.
@@ -31,22 +32,28 @@ pub(crate) fn run(criterion: &mut Criterion) {
     contest(criterion, &[given_time()]);
     contest(criterion, &[by_key()]);
     contest(criterion, &[instant()]);
+    contest(criterion, &[refuse()]);
+    contest(criterion, &OWNERS_OF_MANY.map(owners));
 }
 
 type Ours = Limits<u64>;
 
 fn ours() -> (Ours, [Dimension; 3]) {
+    ours_of(OWNERS, [RATE; 3])
+}
+
+fn ours_of(owners: u64, rates: [u32; 3]) -> (Ours, [Dimension; 3]) {
     let mut table = Dimensions::new();
     let names = ["requests", "input_tokens", "output_tokens"];
     let dimensions = names.map(|name| table.add(name, name).expect("a new name"));
-    let rule = |(number, dimension): (u64, Dimension)| {
-        Rule::new(RuleId(number), Target::Default, GROUP_OF_REQUESTS, dimension, RATE.into(), SECOND)
+    let rule = |(number, (dimension, rate)): (u64, (Dimension, u32))| {
+        Rule::new(RuleId(number), Target::Default, GROUP_OF_REQUESTS, dimension, rate.into(), SECOND)
     };
-    let rules = (0..).zip(dimensions).map(rule).collect();
+    let rules = (0..).zip(dimensions.into_iter().zip(rates)).map(rule).collect();
     let rules = RuleSet::new(table, rules).expect("lawful rules");
-    let settings = LimitsSettings::for_rules(1_000, &rules);
+    let settings = LimitsSettings::for_rules(u32::try_from(owners).expect("not too many"), &rules);
     let mut limits = Limits::new(settings, rules).expect("lawful sizes");
-    for owner in 0..OWNERS {
+    for owner in 0..owners {
         let session = limits.begin(Timestamp::ZERO, &owner, None, GROUP_OF_REQUESTS).expect("room");
         limits.commit(Timestamp::ZERO, session);
     }
@@ -64,10 +71,15 @@ fn known(limits: &mut Ours, now: Timestamp, account: AccountId, dimensions: [Dim
 }
 
 fn peer<C: throttle_net::Clock + 'static>(clock: impl Fn() -> C) -> MultiLimiter {
+    peer_of([RATE; 3], clock)
+}
+
+fn peer_of<C: throttle_net::Clock + 'static>(rates: [u32; 3], clock: impl Fn() -> C) -> MultiLimiter {
+    let throttle = |rate| Throttle::per_second(rate).with_clock(clock());
     MultiLimiter::builder()
-        .dimension("requests", Throttle::per_second(RATE).with_clock(clock()))
-        .dimension("input_tokens", Throttle::per_second(RATE).with_clock(clock()))
-        .dimension("output_tokens", Throttle::per_second(RATE).with_clock(clock()))
+        .dimension("requests", throttle(rates[0]))
+        .dimension("input_tokens", throttle(rates[1]))
+        .dimension("output_tokens", throttle(rates[2]))
         .build()
 }
 
@@ -145,4 +157,55 @@ fn instant() -> Case<'static> {
             let limiter = peer(throttle_net::SystemClock::new);
             move |_| ask(&limiter)
         })
+}
+
+/// The third dimension is used up, so what was taken of the first two goes back. Time stands still, or nearly.
+fn refuse() -> Case<'static> {
+    const RATES: [u32; 3] = [RATE, RATE, COSTS[2]];
+    Case::new(GROUP, "refuse")
+        .alone("tollgate", || {
+            let (mut limits, dimensions) = ours_of(OWNERS, RATES);
+            let account = limits.account(&7).expect("it has one");
+            known(&mut limits, Timestamp::from_nanos(NOW_NS), account, dimensions);
+            move |ordinal| {
+                let now = Timestamp::from_nanos(NOW_NS + u64::from(ordinal));
+                let mut session = limits.begin_known(now, account, GROUP_OF_REQUESTS).expect("known");
+                let mut costs = dimensions.into_iter().zip(black_box(COSTS));
+                let refused = costs.find_map(|(dimension, cost)| {
+                    limits.evaluate(now, &mut session, dimension, cost.into()).err()
+                });
+                assert!(black_box(refused).is_some(), "the third refuses");
+                limits.roll_back(now, session, Blame::Nobody);
+            }
+        })
+        .alone("throttle-net", || {
+            let limiter = peer_of(RATES, ManualClock::new);
+            ask(&limiter);
+            move |_| {
+                let [requests, input, output] = black_box(COSTS);
+                let costs = [("requests", requests), ("input_tokens", input), ("output_tokens", output)];
+                assert!(!limiter.try_acquire_costs(&costs));
+            }
+        })
+}
+
+/// Owners by their keys, neighbours in time being no neighbours in memory. Nothing of the peers' has owners with limits
+/// in several dimensions.
+fn owners(size: u32) -> Case<'static> {
+    Case::new(GROUP, "owners").size(size).alone("tollgate", move || {
+        let (mut limits, dimensions) = ours_of(size.into(), [RATE; 3]);
+        let mut now_ns = NOW_NS;
+        let mut requests = 0_u32;
+        move |_| {
+            now_ns += 1_000;
+            requests = requests.wrapping_add(1);
+            let now = Timestamp::from_nanos(now_ns);
+            let owner = u64::from(requests.wrapping_mul(2_654_435_769) % size);
+            let mut session = limits.begin(now, &owner, None, GROUP_OF_REQUESTS).expect("known");
+            for (dimension, cost) in dimensions.into_iter().zip(black_box(COSTS)) {
+                limits.evaluate(now, &mut session, dimension, cost.into()).expect("granted");
+            }
+            limits.commit(now, session);
+        }
+    })
 }

@@ -259,6 +259,37 @@ mod tests {
     }
 
     #[test]
+    fn a_drop_closes_a_window_that_has_enough_and_no_other() {
+        let window = window(3);
+        let record = |outcome| window.record(at(150), Duration::from_millis(1), 1, outcome);
+        assert_eq!(record(Outcome::Success), None);
+        assert_eq!(record(Outcome::Dropped), None, "two are too few");
+        let collected = record(Outcome::Dropped).unwrap();
+        assert_eq!((collected.successes, collected.drops), (1, 2));
+    }
+
+    #[test]
+    fn only_what_was_there_is_taught() {
+        #[derive(Default)]
+        struct Heard(Vec<Outcome>);
+        impl Estimator for Heard {
+            fn on_sample(&mut self, sample: &Sample) -> u32 {
+                self.0.push(sample.outcome);
+                1
+            }
+            fn limit(&self) -> u32 {
+                1
+            }
+        }
+        for outcome in [Outcome::Success, Outcome::Dropped] {
+            let mut heard = Heard::default();
+            let collected = window(1).record(at(150), Duration::from_millis(1), 1, outcome).unwrap();
+            collected.teach(&mut heard);
+            assert_eq!(heard.0, [outcome]);
+        }
+    }
+
+    #[test]
     fn drops_are_counted_apart_and_taught_after_the_successes() {
         #[derive(Default)]
         struct Log(Vec<(Outcome, u64)>);

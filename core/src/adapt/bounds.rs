@@ -64,6 +64,18 @@ mod tests {
     }
 
     #[test]
+    #[should_panic(expected = "I2")]
+    fn an_estimate_below_its_bounds_is_an_error_of_ours() {
+        check(1.5, 2, 2, 9);
+    }
+
+    #[test]
+    #[should_panic(expected = "I1")]
+    fn a_limit_above_its_bounds_is_an_error_of_ours() {
+        check(10.0, 10, 2, 9);
+    }
+
+    #[test]
     fn the_lower_bound_wins_where_bounds_cross() {
         assert_eq!(clamp(50.0, 20, 10), 20.0);
         assert_eq!(clamp(5.0, 1, 10), 5.0);

@@ -219,6 +219,16 @@ mod tests {
         fn limit(&self) -> u32 {
             u32::MAX
         }
+
+        fn no_load_rtt(&self) -> Option<Duration> {
+            Some(Duration::from_nanos(3))
+        }
+    }
+
+    #[test]
+    fn what_the_estimator_knows_is_told() {
+        let burst = Burst::new(Boundless, BurstSettings::default()).unwrap();
+        assert_eq!(burst.no_load_rtt(), Some(Duration::from_nanos(3)));
     }
 
     #[test]

@@ -236,7 +236,8 @@ mod tests {
     #[test]
     fn only_requests_started_after_the_dip_began_at_the_dipped_concurrency_settle_it() {
         let mut dip = dipping();
-        for sample in [success(1000, 9000, 1), success(500, 9000, 4), success(1001, 9000, 5)] {
+        let before = [success(1000, 9000, 1), success(500, 9000, 4), success(900, 100, 4)];
+        for sample in before.into_iter().chain([success(1001, 9000, 5)]) {
             assert!(dip.success(&sample, 8.0));
         }
         settle(&mut dip);
@@ -258,6 +259,61 @@ mod tests {
             assert!(dip.success(&success(1001, 100, 8), 8.0));
         }
         assert!(!dip.success(&success(1001, 100, 8), 8.0));
+    }
+
+    #[test]
+    fn after_the_clock_went_back_requests_settle_a_dip_all_the_same() {
+        let mut dip = dipping();
+        for i in 0..4 {
+            dip.success(&success(i, 7, 4), 8.0);
+        }
+        for i in 0..4 {
+            dip.success(&success(100 + i, 40, 4), 8.0);
+        }
+        assert_eq!((dip.level(), dip.no_load_ns()), (None, Some(40.0)));
+    }
+
+    #[test]
+    fn a_dip_that_was_due_before_anything_was_known_begins_as_soon_as_something_is() {
+        let mut dip = Dip::new(30, 4, 0.5, 1, 8, Steps::default());
+        for i in 0..1_000 {
+            dip.success(&success(i, 100, 8), 8.0);
+        }
+        assert_eq!(dip.level(), None);
+        dip.learn_first(100.0);
+        dip.success(&success(2_000, 100, 8), 8.0);
+        assert_eq!(dip.level(), Some(4));
+    }
+
+    #[test]
+    fn other_settings_hold_for_the_next_dip_and_the_least_limit_for_the_present_one() {
+        let mut dip = dipping();
+        dip.reconfigure(2, 7, 0.25, 6);
+        assert_eq!(dip.level(), Some(6));
+        while dip.level().is_some() {
+            dip.success(&success(1001, 100, 4), 8.0);
+        }
+        dip.request();
+        while dip.level().is_none() {
+            dip.success(&success(3000, 100, 80), 80.0);
+        }
+        assert_eq!(dip.level(), Some(20), "a quarter");
+        assert_eq!(dip.every, 2);
+    }
+
+    #[test]
+    fn a_measurement_half_again_as_much_is_still_near() {
+        for (known, measured) in [(100.0, 150), (150.0, 100)] {
+            let mut dip = Dip::new(30, 4, 0.5, 1, 8, Steps::default());
+            dip.learn_first(known);
+            dip.request();
+            dip.success(&success(900, 100, 8), 8.0);
+            settle(&mut dip);
+            for i in 0..4 {
+                dip.success(&success(1001 + i, measured, 4), 8.0);
+            }
+            assert_eq!(dip.no_load_ns(), Some(125.0));
+        }
     }
 
     #[test]

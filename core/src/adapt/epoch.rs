@@ -121,6 +121,23 @@ mod tests {
         assert_eq!(epoch.drop(&dropped(0, 0), 4, 1), Some(0.25));
     }
 
+    /// After a cut at 100 ms, a drop at 101 ms tells the average: 1 ms of it is this share of a turnover.
+    fn typical_ms(rtts: &[u64]) -> f64 {
+        let mut epoch = Epoch::default();
+        rtts.iter().for_each(|&rtt| epoch.success(Duration::from_millis(rtt)));
+        epoch.drop(&dropped(100, 0), 1000, 1);
+        epoch.drop(&dropped(101, 0), 1000, 1).unwrap().recip()
+    }
+
+    #[test]
+    fn the_typical_round_trip_moves_by_a_sixteenth_of_the_difference() {
+        assert!((typical_ms(&[16]) - 16.0).abs() < 1e-9);
+        assert!((typical_ms(&[16, 32]) - 17.0).abs() < 1e-9);
+        assert!((typical_ms(&[32, 16]) - 31.0).abs() < 1e-9);
+        assert!((typical_ms(&[16, 32, 33]) - 18.0).abs() < 1e-9);
+        assert!((typical_ms(&[16; 100]) - 16.0).abs() < 1e-9);
+    }
+
     #[test]
     fn a_clock_that_went_back_silences_no_drop() {
         let mut epoch = Epoch::default();

@@ -318,6 +318,10 @@ impl Estimator for Knee {
             self.settle.since().saturating_add(Duration::from_nanos(patience_ns))
         })
     }
+
+    fn no_load_rtt(&self) -> Option<Duration> {
+        Self::no_load_rtt(self)
+    }
 }
 
 #[cfg(test)]

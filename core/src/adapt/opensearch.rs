@@ -373,6 +373,22 @@ mod tests {
     }
 
     #[test]
+    fn logarithms_are_whole_and_rounded_as_they_say() {
+        let limits = [0, 1, 2, 9, 10, 11, 99, 100, 101, u32::MAX];
+        assert_eq!(limits.map(|limit| Logarithm::Ceil.of(limit)), [0, 0, 1, 1, 1, 2, 2, 2, 3, 10]);
+        assert_eq!(limits.map(|limit| Logarithm::FloorAtLeastOne.of(limit)), [1, 1, 1, 1, 1, 1, 1, 2, 2, 9]);
+    }
+
+    #[test]
+    fn a_multiple_of_the_limit_that_never_or_always_comes_is_refused() {
+        for probe_multiplier in [0.0, -1.0, f64::INFINITY, f64::NAN] {
+            let settings =
+                OpenSearchVegasSettings { probe_multiplier, ..OpenSearchVegasSettings::opensearch() };
+            assert!(OpenSearchVegas::new(settings).is_err(), "{probe_multiplier}");
+        }
+    }
+
+    #[test]
     fn what_is_out_of_range_is_named() {
         let broken = OpenSearchVegasSettings {
             initial: 0,

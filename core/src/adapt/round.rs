@@ -296,6 +296,31 @@ mod tests {
     }
 
     #[test]
+    fn a_dip_to_nothing_and_a_drop_that_cuts_nothing_or_all_are_refused() {
+        let broken = |settings: RoundSettings| {
+            let mut rules = Rules::new();
+            settings.state_rules(&mut rules, 1.0);
+            rules.verdict().is_err()
+        };
+        let sound = RoundSettings::default();
+        assert!(!broken(sound));
+        for (share, refused) in [(0.0, true), (0.001, false), (0.999, false), (1.0, true), (f64::NAN, true)] {
+            assert_eq!(broken(RoundSettings { dip_to: share, ..sound }), refused, "{share}");
+            assert_eq!(broken(RoundSettings { drop_ratio: share, ..sound }), refused, "{share}");
+        }
+    }
+
+    #[test]
+    fn other_settings_hold_from_the_next_sample_on() {
+        let mut rounds = rounds();
+        rounds.reconfigure(RoundSettings { samples: 2, drop_ratio: 0.5, ..RoundSettings::default() }, 1);
+        assert_eq!(rounds.observe(&sample(Outcome::Success, 10, 1), 1.0), Verdict::Wait);
+        let second = rounds.observe(&sample(Outcome::Success, 10, 1), 1.0);
+        assert!(matches!(second, Verdict::Round(_)), "{second:?}");
+        assert_eq!(rounds.observe(&sample(Outcome::Dropped, 10, 1), 1.0), Verdict::Cut(0.5));
+    }
+
+    #[test]
     fn four_rounds_at_twice_the_baseline_ask_for_a_dip() {
         let mut rounds = rounds();
         let mut count = 0;

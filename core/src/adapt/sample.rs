@@ -71,3 +71,28 @@ pub trait Estimator {
         None
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Constant;
+
+    impl Estimator for Constant {
+        fn on_sample(&mut self, _sample: &Sample) -> u32 {
+            self.limit()
+        }
+
+        fn limit(&self) -> u32 {
+            7
+        }
+    }
+
+    #[test]
+    fn an_estimator_that_does_not_ask_learns_nothing_from_refusals_and_time() {
+        let mut constant = Constant;
+        let now = Timestamp::from_nanos(3);
+        assert_eq!((constant.on_reject(now), constant.on_tick(now)), (7, 7));
+        assert_eq!((constant.poll_timeout(), constant.no_load_rtt()), (None, None));
+    }
+}

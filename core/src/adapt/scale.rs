@@ -118,6 +118,25 @@ mod tests {
     }
 
     #[test]
+    fn a_share_that_would_not_lower_the_limit_or_end_it_is_not_sound_and_is_told() {
+        for (share, times, excess) in [
+            (f64::NAN, false, false),
+            (-0.5, false, false),
+            (0.0, false, false),
+            (f64::MIN_POSITIVE, true, true),
+            (0.999, true, true),
+            (1.0, false, true),
+            (1.001, false, false),
+        ] {
+            assert_eq!(Decrease::Times(share).is_sound(), times, "{share}");
+            assert_eq!(Decrease::Excess(share).is_sound(), excess, "{share}");
+        }
+        assert!(Decrease::By(Scale::Fixed(1)).is_sound());
+        let given = [Decrease::Times(0.3), Decrease::Excess(0.7), Decrease::By(Scale::Fixed(9))];
+        assert_eq!(given.map(Decrease::given), [0.3, 0.7, 0.0]);
+    }
+
+    #[test]
     fn a_decrease_by_excess_goes_down_by_one_permit_at_least() {
         assert_eq!(Decrease::Excess(0.5).apply(100.0, 40.0), 80.0);
         assert_eq!(Decrease::Excess(0.5).apply(100.0, 0.0), 99.0);

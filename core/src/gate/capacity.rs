@@ -248,3 +248,35 @@ impl<A: Capacity, B: Capacity> Capacity for (A, B) {
         Room { free: first.free.min(second.free), total: first.total.min(second.total) }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: Timestamp = Timestamp::ZERO;
+
+    #[test]
+    fn all_of_a_budget_is_taken_only_if_none_of_it_is_in_use() {
+        let mut budget = Budget::new(7);
+        assert_eq!(budget.limit(), 7);
+        let one = budget.try_take(NOW, 1).unwrap();
+        assert!(budget.try_take_all(NOW).is_none());
+        budget.give_back(NOW, one, Outcome::Success);
+        assert!(budget.try_take_all(NOW).is_some());
+        assert_eq!(budget.in_use(), 7);
+        assert!(Budget::new(0).try_take_all(NOW).is_none());
+    }
+
+    #[test]
+    fn all_of_both_is_taken_or_none_of_either() {
+        let mut both = (Budget::new(3), Budget::new(5));
+        let all = both.try_take_all(NOW).unwrap();
+        assert_eq!((both.0.in_use(), both.1.in_use()), (3, 5));
+        both.give_back(NOW, all, Outcome::Success);
+        let held = both.1.try_take(NOW, 1).unwrap();
+        assert!(both.try_take_all(NOW).is_none());
+        assert_eq!((both.0.in_use(), both.1.in_use()), (0, 1));
+        both.1.give_back(NOW, held, Outcome::Success);
+        assert!(both.try_take_all(NOW).is_some());
+    }
+}

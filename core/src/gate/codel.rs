@@ -55,6 +55,13 @@ mod tests {
     }
 
     #[test]
+    fn a_queue_that_waits_for_the_target_and_no_longer_does_not_stand() {
+        assert_eq!(refused([5; 10].into_iter().chain([20])), []);
+        assert_eq!(refused([6; 10].into_iter().chain([20])), [10]);
+        assert_eq!(refused([20; 11].into_iter().chain([5, 20])), [10]);
+    }
+
+    #[test]
     fn a_queue_that_stood_for_an_interval_refuses_what_waited_twice_the_target() {
         let waits = [20; 15];
         assert_eq!(refused(waits), [10, 11, 12, 13, 14]);

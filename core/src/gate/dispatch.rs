@@ -32,6 +32,7 @@ impl<S: Storage, C: Capacity, O: Observer> Gate<S, C, O> {
     #[must_use = "a job that was started and is not completed takes up its capacity for good"]
     pub fn poll(&mut self, now: Timestamp) -> Option<GateEvent> {
         let now = self.advance(now);
+        self.stirs = Timestamp::MAX;
         let event = self.refuse_next(now).or_else(|| {
             self.wake_ready(now);
             self.start_next(now)
@@ -40,17 +41,16 @@ impl<S: Storage, C: Capacity, O: Observer> Gate<S, C, O> {
         event
     }
 
-    /// When [`poll`](Self::poll), which last answered `None`, will have something to say by the passing of time alone: a
-    /// deadline, a job that becomes ready. `None`: never. Any call may change it.
+    /// When to [`poll`](Self::poll) again though nothing happens but that time passes, once it has answered `None`: until
+    /// then it has nothing to say, and then it may have. A deadline, a job that becomes ready, a queue that turns to
+    /// newest first. `None`: never. Any call may change it.
     #[must_use]
     pub fn poll_timeout(&self) -> Option<Timestamp> {
         let expires = self.deadlines.next(&self.jobs).map(|(_, deadline)| deadline);
         let ready =
             self.unready.top().and_then(|index| self.tenants.get(index)).map(|tenant| tenant.ready_at);
-        match (expires, ready) {
-            (Some(expires), Some(ready)) => Some(expires.min(ready)),
-            (one, other) => one.or(other),
-        }
+        let stirs = (self.stirs < Timestamp::MAX).then_some(self.stirs);
+        [expires, ready, stirs].into_iter().flatten().min()
     }
 
     /// A job that can wait no longer.
@@ -111,7 +111,10 @@ impl<S: Storage, C: Capacity, O: Observer> Gate<S, C, O> {
                     self.watch(tenant, ready_at);
                     return started;
                 }
-                Err(Reason::NoPermits) => return self.pass(now, tenant, id),
+                Err(Reason::NoPermits) => {
+                    self.await_change(now, tenant, job);
+                    return self.pass(now, tenant, id);
+                }
                 Err(reason) => return self.refuse_waiting(now, id, reason),
             }
         }
@@ -164,8 +167,12 @@ impl<S: Storage, C: Capacity, O: Observer> Gate<S, C, O> {
         let (id, record) = (self.jobs.id_at(job)?, self.jobs.at(job)?);
         let (weight, attempt, cost) = (record.weight, record.attempt, record.cost);
         let ready = matches!(record.state, State::Waiting { ready_at, .. } if ready_at <= now);
+        if !self.order.may_borrow(tenant, max_passes) {
+            return None;
+        }
+        self.await_change(now, tenant, job);
         // One that has to run alone cannot: somebody runs, or `head` would.
-        if !ready || !self.order.may_borrow(tenant, max_passes) || self.capacity.check(weight).is_err() {
+        if !ready || self.capacity.check(weight).is_err() {
             return None;
         }
         let taken = self.try_take(now, weight, attempt).ok()?;

@@ -46,6 +46,23 @@ impl<S: Storage, C: Capacity, O: Observer> Gate<S, C, O> {
         }
     }
 
+    /// A job of a tenant was looked at and cannot start now: the next poll is due no later than when it is ready, or
+    /// another takes its place because the queue turns round.
+    pub(super) fn await_change(&mut self, now: Timestamp, index: u32, job: u32) {
+        let (Some(tenant), Some(record)) = (self.tenants.get(index), self.jobs.at(job)) else { return };
+        let ready_at = match record.state {
+            State::Waiting { ready_at, .. } => Some(ready_at),
+            State::Started { .. } => None,
+        };
+        let oldest = self.jobs.at(tenant.queue.head()).filter(|_| tenant.queue.len() > 1);
+        let turns_round = self
+            .settings
+            .newest_first_after
+            .and_then(|after| oldest.map(|oldest| oldest.submitted.saturating_add(after)));
+        let changes = [ready_at, turns_round].into_iter().flatten().filter(|&at| at > now);
+        self.stirs = changes.fold(self.stirs, Timestamp::min);
+    }
+
     /// What the scheduler is to know of a tenant, and if that is "not ready": when it will be.
     #[inline]
     pub(super) fn look(&self, index: u32) -> (Head, Option<Timestamp>) {

@@ -124,6 +124,13 @@ mod tests {
     }
 
     #[test]
+    fn a_quota_tells_what_it_was_made_of() {
+        let quota = Quota::new(3, Duration::from_secs(2)).burst(5);
+        assert_eq!((quota.tokens(), quota.period(), quota.capacity()), (3, Duration::from_secs(2), 5));
+        assert_eq!(Quota::new(3, Duration::from_secs(2)).capacity(), 3);
+    }
+
+    #[test]
     fn every_broken_rule_is_named() {
         let mut rules = Rules::new();
         assert!(Quota::new(0, Duration::MAX).burst(0).terms(&mut rules).is_none());

@@ -39,6 +39,41 @@ fn a_capacity_beyond_the_storage_is_a_config_error() {
 }
 
 #[test]
+fn the_index_that_means_none_is_no_place_in_any_storage() {
+    assert!(Heap::buffer::<()>(NIL - 1).is_ok());
+    assert!(Heap::buffer::<()>(NIL).is_err());
+    assert!(Inline::<{ usize::MAX }>::buffer::<()>(NIL - 1).is_ok());
+    assert!(Inline::<{ usize::MAX }>::buffer::<()>(NIL).is_err());
+}
+
+#[test]
+fn a_cleared_buffer_holds_nothing_and_takes_as_much_as_before() {
+    fn filled_and_cleared<S: Storage>() {
+        let mut buffer = S::buffer::<u8>(2).unwrap();
+        for _ in 0..2 {
+            assert_eq!((buffer.push(1), buffer.push(2), buffer.push(3)), (Ok(()), Ok(()), Err(3)));
+            Buffer::clear(&mut buffer);
+            assert!(buffer.as_ref().is_empty());
+        }
+    }
+    filled_and_cleared::<Heap>();
+    filled_and_cleared::<Inline<2>>();
+}
+
+#[test]
+fn wherever_a_table_counts_from_it_has_numbers_left() {
+    let mut slots: Slots<u32, Heap> = Slots::new(1).unwrap().counting_from(u64::MAX);
+    let ids: Vec<SlotId> = (0..3)
+        .map(|value| {
+            let id = slots.insert(value).unwrap();
+            slots.remove(id).unwrap();
+            id
+        })
+        .collect();
+    assert!(ids[0] != ids[1] && ids[1] != ids[2]);
+}
+
+#[test]
 fn a_waiter_of_the_semaphore_takes_32_bytes_as_its_docs_say() {
     assert_eq!(size_of::<Entry<u64>>(), 32);
 }

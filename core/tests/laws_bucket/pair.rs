@@ -9,7 +9,7 @@ use tollgate::{Reason, Refused};
 use tollgate_model::bucket::{Answer, Bucket, Entry, Inherit as ModelInherit, Policy, Quota as ModelQuota};
 use tollgate_model::ops::{RateOp, Step};
 
-use crate::common::{at, inherit, policy, quota};
+use super::common::{at, inherit, policy, quota};
 
 #[derive(Clone, Copy)]
 pub(crate) struct Work {

@@ -8,8 +8,8 @@ use tollgate::slots::Storage;
 use tollgate::{Reason, Timestamp};
 use tollgate_model::gate::{Ending, TenantView};
 
-use crate::pair::Pair;
-use crate::translate::{Limited, nanos, reason};
+use super::pair::Pair;
+use super::translate::{Limited, nanos, reason};
 
 /// What an observer has heard.
 #[derive(Debug, Default)]

@@ -6,6 +6,7 @@ mod agree;
 mod common;
 mod fair;
 mod pair;
+mod polled;
 mod translate;
 
 use std::sync::Arc;

@@ -13,9 +13,9 @@ use tollgate_model::gate::{self as model, Ending, NewJob, Rules, Said, Told};
 use tollgate_model::ops::Step;
 use tollgate_model::ops::gate::{GateOp, JobSpec, Reaction, When, Which};
 
-use crate::agree::Heard;
-use crate::common::at;
-use crate::translate::{Limited, nanos, reason, settings, why};
+use super::agree::Heard;
+use super::common::at;
+use super::translate::{Limited, nanos, reason, settings, why};
 
 /// How a job that was accepted has ended.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

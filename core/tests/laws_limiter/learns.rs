@@ -9,8 +9,8 @@ use tollgate::adapt::{
 };
 use tollgate_model::limiter::{self as model, Base};
 
-use crate::common::at;
-use crate::translate::outcome;
+use super::common::at;
+use super::translate::outcome;
 
 /// One that a run can replace and change.
 pub(crate) trait Subject: Estimator + Base {

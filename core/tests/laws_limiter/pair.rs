@@ -11,9 +11,9 @@ use tollgate_model::ops::Step;
 use tollgate_model::ops::limiter::{LimiterOp, MOST, NAMES};
 use tollgate_model::partitions::Share;
 
-use crate::common::at;
-use crate::learns::{Script, Subject};
-use crate::translate::{denied, mode, nanos, outcome, settings, shares};
+use super::common::at;
+use super::learns::{Script, Subject};
+use super::translate::{denied, mode, nanos, outcome, settings, shares};
 
 pub(crate) struct Pair<E, S: Storage> {
     limiter: Limiter<E, S>,

@@ -1,9 +1,10 @@
 //! How a pass ends, however it ends.
 
-use tollgate::order::{Rejection, Request, SharedAdmission};
-use tollgate::permit::{Cap, SharedInFlight};
-use tollgate::rate::LimitsSettings;
+use tollgate::DefaultHasher;
+use tollgate::order::{Admission, Rejection, Request, SharedAdmission};
+use tollgate::permit::{Bypass, Cap, InFlight, SharedInFlight};
 use tollgate::rate::rules::{GroupId, RuleSet};
+use tollgate::rate::{Limits, LimitsSettings};
 
 use crate::common::at;
 use crate::world::{rules, slot};
@@ -40,6 +41,99 @@ fn a_pass_that_is_dropped_gives_back_its_slot_and_what_a_client_that_left_is_ref
     assert!(panicked.join().is_err());
     assert_eq!((used(&door, 1), door.in_flight().held(slot(0), &1)), (vec![1, 1, 5, 0], 0));
     door.each_shard(|limits| limits.check_invariants());
+}
+
+#[test]
+fn an_exempt_request_has_no_session_and_any_other_has_one() {
+    let (rules, _) = rules();
+    let limits = Limits::new(LimitsSettings::for_rules(4, &rules), rules).unwrap();
+    let mut door: Admission<u64> = Admission::new(limits, InFlight::new(10, 10).unwrap());
+    let under_limits = door.try_admit(at(1), &Request::of(&1, GROUP)).unwrap();
+    assert!(under_limits.session().is_some());
+    let exempt = door.try_admit(at(1), &Request::of(&1, GROUP).bypass(Bypass::Whole)).unwrap();
+    assert!(exempt.session().is_none());
+    for admitted in [under_limits, exempt] {
+        door.complete(at(1), admitted).unwrap();
+    }
+}
+
+#[test]
+fn a_rejection_tells_what_the_limit_that_refused_tells() {
+    let (door, [requests, ..]) = door();
+    let explained = |rejection: &Rejection| door.explain(rejection);
+    let too_often = door.try_admit(at(1), &Request::of(&1, GROUP).costs(&[(requests, 8)])).unwrap_err();
+    let Rejection::Limit(denied) = &too_often else { panic!("{too_often:?}") };
+    assert_eq!(too_often.waiting_helps(), denied.waiting_helps());
+    assert_eq!(too_often.retry_after(), denied.clears_in);
+    assert_eq!(explained(&too_often), door.with_owner(&1, |limits| limits.explain(denied).to_string()));
+
+    let costs = [(requests, 7)];
+    door.try_admit(at(1), &Request::of(&1, GROUP).costs(&costs)).unwrap().complete(at(1));
+    let spent = door.try_admit(at(1), &Request::of(&1, GROUP).costs(&costs)).unwrap_err();
+    assert!(spent.waiting_helps() && spent.retry_after().is_some_and(|wait| !wait.is_zero()));
+
+    let slots = [(slot(0), &1)];
+    let request = Request::of(&1, GROUP).slots(&slots);
+    let pass = door.try_admit(at(1), &request).unwrap();
+    let full = door.try_admit(at(1), &request).unwrap_err();
+    let Rejection::InFlight(refused) = &full else { panic!("{full:?}") };
+    assert_eq!((full.waiting_helps(), full.retry_after()), (true, refused.retry_after));
+    assert_eq!(explained(&full), full.to_string());
+    drop(pass);
+}
+
+/// How many of a thousand owners a door of four shards lets in before its table is full.
+fn owners_known(settings: LimitsSettings) -> (u32, Vec<u32>) {
+    let (rules, _) = rules();
+    let in_flight = SharedInFlight::new(100, 10).unwrap();
+    let door: SharedAdmission<u64> =
+        SharedAdmission::with_observers(settings, rules, in_flight, 4, DefaultHasher::new(), |_| {
+            tollgate::observe::NoObserver
+        })
+        .unwrap();
+    let mut known = 0;
+    let mut open = vec![];
+    for owner in 0..1_000 {
+        if let Ok(pass) = door.try_admit(at(1), &Request::of(&owner, GROUP)) {
+            open.push(pass);
+            known += 1;
+        }
+    }
+    let mut shards = vec![];
+    door.each_shard(|limits| shards.push(limits.accounts()));
+    (known, shards)
+}
+
+#[test]
+fn each_shard_has_its_part_of_the_room_and_of_the_owners() {
+    let (rules, _) = rules();
+    let windows = rules.rules().len() as u32;
+    let ample = LimitsSettings::for_rules(400, &rules);
+    for scarce in [
+        LimitsSettings { accounts: 40, ..ample },
+        LimitsSettings { sheets: 40, ..ample },
+        LimitsSettings { meters: 40 * windows, ..ample },
+    ] {
+        let (known, shards) = owners_known(scarce);
+        assert_eq!(known, 40, "{scarce:?}");
+        assert_eq!(shards.len(), 4);
+        assert!(shards.iter().all(|&accounts| accounts >= 10), "{shards:?}");
+    }
+}
+
+#[test]
+fn shards_are_a_power_of_two_and_at_most_the_accounts() {
+    let (rules, _) = rules();
+    let with = |accounts, shards| {
+        let settings = LimitsSettings { accounts, ..LimitsSettings::for_rules(8, &rules) };
+        let in_flight = SharedInFlight::new(100, 10).unwrap();
+        let observer = |_| tollgate::observe::NoObserver;
+        let hasher = DefaultHasher::new();
+        SharedAdmission::<u64>::with_observers(settings, rules.clone(), in_flight, shards, hasher, observer)
+            .is_ok()
+    };
+    assert!(with(8, 8) && with(1, 1));
+    assert!(!with(8, 3) && !with(4, 8) && !with(8, 0));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::enter::Held;
 use super::turns::Head;
-use super::{Gate, Running, Said, Tenant, Why};
+use super::{Gate, Job, Running, Said, Tenant, Why};
 
 /// Jobs of one queue, and tenants, that are looked at to pass a blocked one.
 const LOOK_AHEAD: usize = 64;
@@ -275,24 +275,32 @@ impl Gate {
         self.settle(place);
     }
 
-    /// Whether that is when there will be something to say, once nothing was said. (Under newest-first, while somebody
-    /// has the turn and does not fit, it does not matter who else becomes ready.)
+    /// Whether that may be when to ask again, once nothing was said: an instant at which something changes, no later than
+    /// the first deadline, or than the first tenant that waits for a job to be ready has one that is. (Under newest-first,
+    /// while somebody has the turn and does not fit, it does not matter who else becomes ready.)
     #[must_use]
     pub fn is_timeout(&self, said: Option<u64>) -> bool {
-        let waiting = self.jobs.iter().filter(|job| job.running.is_none());
-        let expires = waiting.map(|job| job.deadline).filter(|&deadline| deadline != u64::MAX).min();
-        let ready = self.tenants.iter().filter_map(|tenant| self.becomes_ready(tenant));
-        let first = expires.into_iter().chain(ready).min();
-        let at = |instant: Option<u64>| instant.unwrap_or(u64::MAX);
+        let waiting = || self.jobs.iter().filter(|job| job.running.is_none());
+        let expires = waiting().map(|job| job.deadline).filter(|&deadline| deadline != u64::MAX).min();
+        let ready = self.tenants.iter().filter_map(|tenant| self.becomes_ready(tenant)).min();
         let blocked = !self.is_exact() && self.somebody_is_ready();
-        said == first || blocked && (at(first)..=at(expires)).contains(&at(said))
+        let latest = if blocked { expires } else { expires.into_iter().chain(ready).min() };
+        let changes = |at: u64| {
+            waiting().any(|job| at == job.deadline || at == job.ready_at || Some(at) == self.turns_round(job))
+        };
+        said.is_none_or(|at| at > self.now && changes(at))
+            && said.unwrap_or(u64::MAX) <= latest.unwrap_or(u64::MAX)
+    }
+
+    /// When a job that is the oldest of its tenant will have waited so long that the newest goes first.
+    fn turns_round(&self, oldest: &Job) -> Option<u64> {
+        self.rules.newest_first_after.map(|after| oldest.submitted.saturating_add(after))
     }
 
     /// When a tenant whose next job is not ready will have one that is.
     fn becomes_ready(&self, tenant: &Tenant) -> Option<u64> {
         let (oldest, newest) = (self.job(*tenant.line.first()?), self.job(*tenant.line.last()?));
-        let turns_round = self.rules.newest_first_after.map(|after| oldest.submitted.saturating_add(after));
-        let at = match turns_round {
+        let at = match self.turns_round(oldest) {
             Some(round) if round <= self.now => newest.ready_at,
             Some(round) if round <= oldest.ready_at => newest.ready_at.max(round),
             _ => oldest.ready_at,

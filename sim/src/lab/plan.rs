@@ -296,7 +296,7 @@ impl Plan {
             let per_s = closed + (phase.load.ends().1 + phase.low.ends().1) * tries;
             num::rounded(per_s * num::seconds(phase.length_ns))
         };
-        self.phases.iter().map(phase).sum()
+        self.phases.iter().map(phase).fold(0, u64::saturating_add)
     }
 
     /// The part of phase `index` that is measured; empty if none is.

@@ -64,10 +64,16 @@ impl Wave {
 
     /// The least and the greatest.
     pub(super) const fn ends(self) -> (f64, f64) {
+        let (one, other) = self.corners();
+        (one.min(other), one.max(other))
+    }
+
+    /// Both as they were written.
+    pub(super) const fn corners(self) -> (f64, f64) {
         match self {
             Self::Constant(value) => (value, value),
-            Self::Ramp { from, to } => (from.min(to), from.max(to)),
-            Self::Square { low, high, .. } | Self::Sine { low, high, .. } => (low.min(high), low.max(high)),
+            Self::Ramp { from, to } => (from, to),
+            Self::Square { low, high, .. } | Self::Sine { low, high, .. } => (low, high),
         }
     }
 

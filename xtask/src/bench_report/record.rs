@@ -6,10 +6,14 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use anyhow::{Context, Result};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+/// The implementation that is compared with all others.
+pub(super) const OURS: &str = "tollgate";
+
 /// Nanoseconds per operation of one implementation, round by round.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub(super) struct Record {
     pub(super) group: String,
     pub(super) case: String,
@@ -25,6 +29,17 @@ impl Record {
     pub(super) fn same_case(&self, other: &Self) -> bool {
         (&self.group, &self.case, self.threads, self.size)
             == (&other.group, &other.case, other.threads, other.size)
+    }
+
+    pub(super) fn is_ours(&self) -> bool {
+        self.implementation == OURS
+    }
+
+    /// The median of the rounds.
+    pub(super) fn median_ns(&self) -> Option<f64> {
+        let mut rounds: Vec<f64> = self.rounds.values().copied().collect();
+        rounds.sort_by(f64::total_cmp);
+        rounds.get(rounds.len() / 2).copied()
     }
 }
 
@@ -108,5 +123,42 @@ mod tests {
         assert_eq!((record.group.as_str(), record.case.as_str()), ("permits", "cycle"));
         assert_eq!((record.threads, record.size, record.implementation.as_str()), (2, 1, "tokio"));
         assert_eq!((round.as_str(), operations), ("3", 200.0));
+    }
+
+    #[test]
+    fn what_was_written_since_the_start_is_read_as_time_of_one_operation() {
+        let folder = std::env::temp_dir().join(format!("tollgate-records-{}", std::process::id()));
+        let place = folder.join("permits/cycle/3/new");
+        fs::create_dir_all(&place).unwrap();
+        let benchmark = serde_json::json!({
+            "group_id": "permits",
+            "function_id": "cycle/t2/n1/tokio",
+            "value_str": "3",
+            "throughput": { "Elements": 200 },
+        });
+        let estimates = serde_json::json!({ "median": { "point_estimate": 1_000.0 } });
+        fs::write(place.join("benchmark.json"), benchmark.to_string()).unwrap();
+        fs::write(place.join("estimates.json"), estimates.to_string()).unwrap();
+
+        let found = read(&folder, SystemTime::UNIX_EPOCH).unwrap();
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].rounds, BTreeMap::from([("3".to_owned(), 5.0)]));
+        let later = SystemTime::now() + core::time::Duration::from_secs(60);
+        assert!(read(&folder, later).unwrap().is_empty(), "it is of an earlier run");
+        fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn the_median_is_of_the_rounds_in_order() {
+        let rounds = [("0", 3.0), ("1", 9.0), ("2", 1.0)];
+        let record = Record {
+            group: "g".into(),
+            case: "c".into(),
+            threads: 1,
+            size: 1,
+            implementation: OURS.into(),
+            rounds: rounds.map(|(round, ns)| (round.to_owned(), ns)).into(),
+        };
+        assert_eq!(record.median_ns(), Some(3.0));
     }
 }

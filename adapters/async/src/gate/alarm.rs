@@ -12,8 +12,14 @@
 //! The timer is taken out of the state to be made, polled and dropped, which is foreign code, without the lock. What
 //! happens meanwhile is seen when it is put back.
 //!
+//! Somebody else may bring nearer what is due: who leaves from the head of a queue, a completion, a changed limit. They may
+//! know no runtime, so one of those who wait is woken to see to the timer, and has thereby [promised](Promise) to. A
+//! promise ends when its maker is told or leaves; then another is woken. (A future that is not polled though it was woken
+//! is the one that can make such a thing late.) Threads that wait sleep until what is due, and promise that.
+//!
 //! **Invariants.** **I1** while somebody waits, the timer is set for the instant at which something is [due](State::due) or
-//! an earlier one, or is in somebody's hands who will see to that; **I2** it is in the state or in the hands of one.
+//! an earlier one, or is in somebody's hands who will see to that, or is promised to be; **I2** it is in the state or in
+//! the hands of one.
 
 use core::future::Future;
 use core::panic::AssertUnwindSafe;
@@ -24,10 +30,11 @@ use std::sync::{Arc, Weak};
 use std::task::Wake;
 
 use tollgate::Timestamp;
-use tollgate::gate::Capacity;
+use tollgate::gate::{Capacity, JobId};
 use tollgate::observe::Observer;
 
 use super::shared::{Shared, State, push};
+use super::waiters::Place;
 use crate::Runtime;
 use crate::wait::Wakes;
 
@@ -44,6 +51,14 @@ impl<S> Timer<S> {
     pub(super) fn new() -> Self {
         Self { sleep: Some(Box::pin(None)), at: Timestamp::MAX, rang: false }
     }
+}
+
+/// One of those who wait will look by then, or sooner.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Promise {
+    by: Place,
+    job: JobId,
+    at: Timestamp,
 }
 
 /// The timer in the hands of one, who puts it back.
@@ -73,9 +88,41 @@ where
 }
 
 impl<R: Runtime, C: Capacity, O: Observer> State<R, C, O> {
-    /// Takes the timer if it has to be set for an earlier instant. To be called whenever somebody begins to wait.
+    /// Takes the timer if it has to be set for an earlier instant. To be called whenever a future begins to wait, or goes on.
     pub(super) fn tend(&mut self, now: Timestamp) -> Option<Pin<Box<Option<R::Sleep>>>> {
+        self.promise = None;
         if self.due(now) < self.timer.at { self.timer.sleep.take() } else { None }
+    }
+
+    /// A thread that waits will look when something is due: when that is.
+    pub(super) fn keep_time(&mut self, now: Timestamp, place: Place) -> Timestamp {
+        let due = self.due(now);
+        if due < self.looked_at(now) {
+            self.promise = self.waiters.waits(place).map(|job| Promise { by: place, job, at: due });
+        }
+        due
+    }
+
+    /// Wakes one of those who wait, if something is due before anybody will look.
+    pub(super) fn call(&mut self, now: Timestamp, wakes: &mut Wakes) {
+        if self.waiters.waiting() == 0 || self.timer.sleep.is_none() {
+            return;
+        }
+        let due = self.due(now);
+        if due >= self.looked_at(now) {
+            return;
+        }
+        if let Some((waker, place)) = self.waiters.any_waker(0) {
+            self.promise = self.waiters.waits(place).map(|job| Promise { by: place, job, at: due });
+            push(wakes, Some(waker));
+        }
+    }
+
+    /// When somebody will look at the latest.
+    fn looked_at(&self, now: Timestamp) -> Timestamp {
+        let stands =
+            |promise: &Promise| promise.at > now && self.waiters.waits(promise.by) == Some(promise.job);
+        self.promise.filter(stands).map_or(self.timer.at, |promise| promise.at.min(self.timer.at))
     }
 }
 
@@ -109,9 +156,9 @@ impl<R: Runtime, C: Capacity, O: Observer> Shared<R, C, O> {
             let mut state = self.state.lock();
             while !wakes.is_full() && more {
                 match state.waiters.any_waker(from) {
-                    Some((waker, next)) => {
+                    Some((waker, place)) => {
                         push(&mut wakes, Some(waker));
-                        from = next;
+                        from = place + 1;
                     }
                     None => more = false,
                 }

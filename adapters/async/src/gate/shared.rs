@@ -8,7 +8,7 @@ use tollgate::gate::{self, Capacity, Completion, GateEvent, JobId};
 use tollgate::observe::Observer;
 use tollgate::slots::Heap;
 
-use super::alarm::Timer;
+use super::alarm::{Promise, Timer};
 use super::waiters::{Told, Waiters};
 use crate::Runtime;
 use crate::sync::Mutex;
@@ -26,6 +26,7 @@ pub(super) struct State<R: Runtime, C: Capacity, O: Observer> {
     pub(super) gate: gate::Gate<Heap, C, O>,
     pub(super) waiters: Waiters,
     pub(super) timer: Timer<R::Sleep>,
+    pub(super) promise: Option<Promise>,
     /// A start that is not fetched so long after it was made is taken back.
     pub(super) pick_up_within: Option<Duration>,
     /// Who waits for the last job to end.
@@ -51,6 +52,12 @@ impl<R: Runtime, C: Capacity, O: Observer> Shared<R, C, O> {
             state = self.state.lock();
         }
         let looked = look(&mut state, now, changed);
+        if wakes.is_full() {
+            drop(state);
+            wakes.wake();
+            state = self.state.lock();
+        }
+        state.call(now, &mut wakes);
         drop(state);
         wakes.wake();
         looked

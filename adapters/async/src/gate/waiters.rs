@@ -156,12 +156,18 @@ impl Waiters {
         (waiter.told, waiter.waker)
     }
 
-    /// Hands out some waker of those who have been told nothing, beginning at a place; and where to go on.
+    /// The job for which whoever has this place waits, if they have been told nothing.
+    pub(super) fn waits(&self, place: Place) -> Option<JobId> {
+        let waiter = self.get(place)?;
+        matches!(waiter.told, Told::Nothing).then_some(waiter.job)
+    }
+
+    /// Hands out some waker of those who have been told nothing, beginning at a place; and whose it was.
     pub(super) fn any_waker(&mut self, from: Place) -> Option<(Waker, Place)> {
         let (place, waker) = (from..).zip(self.places.get_mut(from..)?).find_map(|(place, waiter)| {
             waiter.as_mut().and_then(|waiter| waiter.waker.take()).map(|waker| (place, waker))
         })?;
-        Some((waker, place + 1))
+        Some((waker, place))
     }
 
     /// How many have been told nothing.

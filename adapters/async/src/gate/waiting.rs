@@ -1,7 +1,6 @@
 //! [`Waiting`]: a job in the queue, owned by the future or the thread that waits for it.
 
-use core::future::{Future, poll_fn};
-use core::pin::Pin;
+use core::future::poll_fn;
 use core::task::{Context, Poll, Waker};
 use core::time::Duration;
 use std::sync::Arc;
@@ -47,9 +46,6 @@ pub(super) struct Waiting<'a, R: Runtime, C: Capacity, O: Observer> {
     entry: Entry,
     /// `None` once it knows.
     place: Option<Place>,
-    /// If that is still to come.
-    ready_at: Option<Timestamp>,
-    ready: Option<Pin<Box<R::Sleep>>>,
     /// Nothing happened since its waker was left where it will be woken.
     fresh: bool,
 }
@@ -96,7 +92,7 @@ impl<R: Runtime, C: Capacity, O: Observer> Gate<R, C, O> {
         who: Waiter,
         waker: Waker,
     ) -> Result<Begun<'_, R, C, O>, GateRefused> {
-        self.begin(who, waker, job.ready_at, |gate, now| {
+        self.begin(who, waker, |gate, now| {
             let Queued { job: id, position, estimated_wait, displaced, .. } =
                 gate.submit(now, job).map_err(GateRefused::from)?;
             let entry = Entry { job: id, since: now, position, estimated_wait, attempt: job.attempt };
@@ -111,14 +107,12 @@ impl<R: Runtime, C: Capacity, O: Observer> Gate<R, C, O> {
         ready_at: Timestamp,
         waker: Waker,
     ) -> Result<Begun<'_, R, C, O>, GateRefused> {
-        self.begin(Waiter::Future, waker, Some(ready_at), |gate, now| {
-            match gate.retry(now, entry.job, ready_at) {
-                Ok(Retried::Queued) => Ok((entry, None)),
-                Ok(Retried::Refused(reason)) => Err(entry.refused(reason, now.saturating_since(entry.since))),
-                Err(_) => {
-                    debug_assert!(false, "only attempts are put back");
-                    Err(entry.refused(Reason::Displaced, Duration::ZERO))
-                }
+        self.begin(Waiter::Future, waker, |gate, now| match gate.retry(now, entry.job, ready_at) {
+            Ok(Retried::Queued) => Ok((entry, None)),
+            Ok(Retried::Refused(reason)) => Err(entry.refused(reason, now.saturating_since(entry.since))),
+            Err(_) => {
+                debug_assert!(false, "only attempts are put back");
+                Err(entry.refused(Reason::Displaced, Duration::ZERO))
             }
         })
     }
@@ -137,12 +131,11 @@ impl<R: Runtime, C: Capacity, O: Observer> Gate<R, C, O> {
         &self,
         who: Waiter,
         waker: Waker,
-        ready_at: Option<Timestamp>,
         submit: impl FnOnce(&mut gate::Gate<Heap, C, O>, Timestamp) -> Result<(Entry, Option<JobId>), GateRefused>,
     ) -> Result<Begun<'_, R, C, O>, GateRefused> {
         // What is not left there is dropped without the lock.
         let mut waker = Some(waker);
-        let (entry, place, told, now, timer) = self.shared.act(
+        let (entry, place, told, timer) = self.shared.act(
             |state, now, wakes| {
                 let (entry, displaced) = submit(&mut state.gate, now)?;
                 if let Some(displaced) = displaced {
@@ -157,20 +150,19 @@ impl<R: Runtime, C: Capacity, O: Observer> Gate<R, C, O> {
                 match told {
                     Told::Nothing => {
                         waker = waker.take().and_then(|waker| state.waiters.leave_waker(place, waker));
-                        if who == Waiter::Future {
-                            timer = state.tend(now);
+                        match who {
+                            Waiter::Future => timer = state.tend(now),
+                            Waiter::Thread => _ = state.keep_time(now, place),
                         }
                     }
                     Told::Started { .. } | Told::Refused { .. } => drop(state.waiters.leave(place)),
                 }
-                Ok::<_, GateRefused>((entry, place, told, now, timer))
+                Ok::<_, GateRefused>((entry, place, told, timer))
             },
         )?;
         match told {
             Told::Nothing => {
-                let ready_at = ready_at.filter(|&at| at > now);
-                let fresh = timer.is_none();
-                let waiting = Waiting { gate: self, entry, place: Some(place), ready_at, ready: None, fresh };
+                let waiting = Waiting { gate: self, entry, place: Some(place), fresh: timer.is_none() };
                 self.shared.set_timer(timer);
                 Ok(Begun::Waits(waiting))
             }
@@ -186,17 +178,6 @@ impl<R: Runtime, C: Capacity, O: Observer> Waiting<'_, R, C, O> {
         &mut self,
         context: &mut Context<'_>,
     ) -> Poll<Result<GatePermit<R, C, O>, GateRefused>> {
-        if let Some(at) = self.ready_at.take() {
-            // Few jobs have one, and all futures would be larger by it.
-            self.ready = Some(Box::pin(self.gate.shared.runtime.sleep_until(at)));
-        }
-        if let Some(ready) = &mut self.ready
-            && ready.as_mut().poll(context).is_ready()
-        {
-            self.ready = None;
-            self.fresh = false;
-            self.gate.recheck();
-        }
         if core::mem::take(&mut self.fresh) {
             return Poll::Pending;
         }
@@ -207,13 +188,15 @@ impl<R: Runtime, C: Capacity, O: Observer> Waiting<'_, R, C, O> {
     pub(super) fn block(mut self, waker: &Waker) -> Result<GatePermit<R, C, O>, GateRefused> {
         let shared = &self.gate.shared;
         loop {
-            let due = shared.act(|_, _, _| (), |state, now, ()| state.due(now));
+            let place = self.place;
+            let due = shared.act(
+                |_, _, _| (),
+                |state, now, ()| place.map_or(Timestamp::MAX, |place| state.keep_time(now, place)),
+            );
             if let Poll::Ready(told) = self.look(Waiter::Thread, waker) {
                 return told;
             }
-            let now = shared.runtime.now();
-            let until = self.ready_at.filter(|&at| at > now).map_or(due, |at| at.min(due));
-            thread::park_timeout(until.saturating_since(now));
+            thread::park_timeout(due.saturating_since(shared.runtime.now()));
         }
     }
 

@@ -214,6 +214,42 @@ mod tests {
     }
 
     #[test]
+    fn each_setting_reaches_the_estimator_it_is_for() {
+        let mut settings = ActionSettings { gradient2_rtt_tolerance: 1.75, ..ActionSettings::default() };
+        (settings.limit.initial, settings.limit.max, settings.aimd_backoff_ratio) = (23, 321, 0.625);
+        let vegas = &mut settings.vegas;
+        (vegas.updrift_factor, vegas.increase_barrier, vegas.decrease_barrier) = (3, 4, 5);
+        vegas.baseline_reset_load_threshold = 0.25;
+        for (dialect, floor, of_gradient) in [
+            (Dialect::default(), 1, 1),
+            (Dialect::opensearch(), 1, 20),
+            (Dialect::opensearch_documented(), 23, 23),
+        ] {
+            for algorithm in AlgorithmName::ALL {
+                settings.algorithm = algorithm;
+                let bounds = match dialect.algorithm(&settings) {
+                    AlgorithmSettings::OpenSearchVegas(it) => {
+                        let numbers = (it.updrift_factor, it.increase_barrier, it.decrease_barrier);
+                        assert_eq!((numbers, it.baseline_reset_load_threshold), ((3, 4, 5), 0.25));
+                        (it.initial, it.min, it.max)
+                    }
+                    AlgorithmSettings::Gradient2(it) => {
+                        assert_eq!((it.rtt_tolerance, it.min), (1.75, of_gradient));
+                        (it.initial, floor, it.max)
+                    }
+                    AlgorithmSettings::Aimd(it) => {
+                        assert_eq!(it.backoff_ratio, 0.625);
+                        (it.initial, it.min, it.max)
+                    }
+                    AlgorithmSettings::Knee(it) => (it.initial, it.min, it.max),
+                    other => panic!("{other:?}"),
+                };
+                assert_eq!(bounds, (23, floor, 321), "{algorithm:?}, {dialect:?}");
+            }
+        }
+    }
+
+    #[test]
     fn a_limiter_is_set_as_the_presets_of_the_same_name() {
         let settings = ActionSettings::default();
         assert_eq!(Dialect::opensearch().limiter(&settings), LimiterSettings::opensearch());

@@ -83,6 +83,66 @@ fn the_limit_stays_within_its_bounds() {
 }
 
 #[test]
+fn a_fast_drop_cuts_by_its_part_of_the_ratio() {
+    let mut aimd = aimd(100);
+    let lost = |started| Sample {
+        started: Timestamp::from_nanos(started),
+        rtt: Duration::ZERO,
+        in_flight: 100,
+        outcome: Outcome::Dropped,
+    };
+    aimd.on_sample(&Sample { outcome: Outcome::Success, rtt: MS, in_flight: 1, ..lost(0) });
+    assert_eq!(aimd.on_sample(&lost(0)), 90);
+    // A tenth of a turnover of 90 requests later: a tenth of the cut by a tenth.
+    aimd.on_sample(&lost(100_000));
+    assert!((aimd.estimate() - 89.1).abs() < 1e-9, "{}", aimd.estimate());
+}
+
+#[test]
+fn slow_start_that_is_over_does_not_begin_anew_with_other_settings() {
+    let fresh = |slow_start| AimdSettings { initial: 20, slow_start, ..AimdSettings::default() };
+    let mut client = Client::default();
+    let mut over = Aimd::new(fresh(false)).unwrap();
+    over.reconfigure(fresh(true)).unwrap();
+    assert_eq!(client.successes(&mut over, MS, 20), 21);
+    let mut stopped = Aimd::new(fresh(true)).unwrap();
+    stopped.reconfigure(fresh(false)).unwrap();
+    assert_eq!(client.successes(&mut stopped, MS, 20), 21);
+    let mut going_on = Aimd::new(fresh(true)).unwrap();
+    going_on.reconfigure(fresh(true)).unwrap();
+    assert_eq!(client.successes(&mut going_on, MS, 20), 40);
+}
+
+#[test]
+fn the_references_preset_has_the_references_bounds_and_may_begin_outside_them() {
+    let mut client = Client::default();
+    let settings = AimdSettings { initial: 250, ..AimdSettings::netflix() };
+    let mut aimd = Aimd::new(settings).unwrap();
+    assert_eq!(aimd.limit(), 250);
+    assert_eq!(client.with(&mut aimd, MS, 0, Outcome::Success), 200);
+    for _ in 0..50 {
+        client.one(&mut aimd, MS, Outcome::Dropped);
+    }
+    assert_eq!(aimd.limit(), 20);
+}
+
+#[test]
+fn where_loose_bounds_cross_the_upper_one_wins() {
+    let settings = AimdSettings { initial: 7, min: 10, max: 5, ..AimdSettings::netflix() };
+    let (mut aimd, mut client) = (Aimd::new(settings).unwrap(), Client::default());
+    assert_eq!(client.one(&mut aimd, MS, Outcome::Success), 5);
+    assert_eq!(client.one(&mut aimd, MS, Outcome::Dropped), 5);
+}
+
+#[test]
+#[should_panic(expected = "I1")]
+fn a_limit_out_of_its_bounds_is_noticed() {
+    let mut aimd = aimd(20);
+    aimd.limit = 21;
+    aimd.check_invariants();
+}
+
+#[test]
 fn every_broken_rule_is_named() {
     let settings = AimdSettings {
         initial: 0,

@@ -143,3 +143,41 @@ fn a_knee_that_is_told_of_no_deadline_any_more_lets_no_burst_queue() {
     let bad = KneeSettings { sharers: 3, ..target };
     assert_eq!(knee.reconfigure(at(0), bad).unwrap_err().violations()[0].field, "sharers");
 }
+
+#[test]
+fn an_algorithm_answers_what_its_estimator_answers() {
+    let mut knee = Knee::new(KneeSettings::default()).unwrap();
+    let mut algorithm = Algorithm::new(AlgorithmSettings::default()).unwrap();
+    let (mut waits, mut now) = (0, 0);
+    for _ in 0..2_000 {
+        let in_flight = algorithm.limit();
+        let took = u64::from(in_flight.max(10));
+        let sample = Sample {
+            started: at(now),
+            rtt: Duration::from_millis(took),
+            in_flight,
+            outcome: Outcome::Success,
+        };
+        for _ in 0..in_flight {
+            assert_eq!(algorithm.on_sample(&sample), knee.on_sample(&sample));
+        }
+        now += took;
+        assert_eq!(algorithm.on_reject(at(now)), knee.on_reject(at(now)));
+        assert_eq!(algorithm.on_tick(at(now)), knee.on_tick(at(now)));
+        assert_eq!(algorithm.poll_timeout(), Estimator::poll_timeout(&knee));
+        assert_eq!(Estimator::no_load_rtt(&algorithm), knee.no_load_rtt());
+        waits += u32::from(algorithm.poll_timeout().is_some());
+    }
+    assert!(waits > 0 && knee.no_load_rtt().is_some());
+    let mut vegas = Algorithm::new(AlgorithmSettings::Vegas(VegasSettings::default())).unwrap();
+    teach(&mut vegas);
+    assert_eq!(Estimator::no_load_rtt(&vegas), Some(Duration::from_millis(10)));
+}
+
+#[test]
+fn an_algorithm_has_the_name_of_its_type() {
+    let names = all().map(|settings| Algorithm::new(settings).unwrap().name());
+    let mut distinct = names.to_vec();
+    distinct.dedup();
+    assert_eq!(distinct, ["knee", "vegas", "gradient2", "gradient", "aimd", "opensearch_vegas"]);
+}

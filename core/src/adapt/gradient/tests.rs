@@ -63,6 +63,47 @@ fn each_fault_of_the_reference_can_be_switched_off_by_itself() {
     assert_eq!(steady.estimate(), before);
 }
 
+/// A server of 10 slots: time is in proportion to what is in flight beyond them.
+#[test]
+fn a_dip_is_told_and_publishes_a_share_of_the_estimate() {
+    let (mut gradient, mut client) = (Gradient::new(GradientSettings::default()).unwrap(), Client::default());
+    let mut dipped = 0;
+    for _ in 0..5_000 {
+        let rtt = MS * gradient.limit().max(10);
+        client.one(&mut gradient, rtt, Outcome::Success);
+        let whole = num::trunc_i32(gradient.estimate());
+        assert_eq!(gradient.limit() < whole, gradient.is_dipping());
+        dipped += u32::from(gradient.is_dipping());
+    }
+    assert!(dipped > 100 && dipped < 2_500, "{dipped}");
+    let known = gradient.no_load_rtt().unwrap();
+    assert!(known >= 10 * MS && known < 12 * MS, "{known:?}");
+    assert_eq!(Estimator::no_load_rtt(&gradient), Some(known));
+}
+
+#[test]
+fn other_rules_hold_from_the_next_sample_on() {
+    let faulty = GradientReference { probe_interval: None, ..GradientReference::netflix() };
+    let mended = GradientReference { drops_set_baseline: false, ..faulty };
+    let (mut gradient, mut client) = (reference(faulty, 1), Client::default());
+    client.one(&mut gradient, 10 * MS, Outcome::Success);
+    client.one(&mut gradient, 5 * MS, Outcome::Dropped);
+    assert_eq!(gradient.no_load_rtt(), Some(5 * MS));
+    let learning = Learning::EachSample(mended);
+    gradient.reconfigure(GradientSettings { learning, ..GradientSettings::netflix() }).unwrap();
+    client.one(&mut gradient, MS, Outcome::Dropped);
+    assert_eq!(gradient.no_load_rtt(), Some(5 * MS));
+    client.one(&mut gradient, 2 * MS, Outcome::Success);
+    assert_eq!(gradient.no_load_rtt(), Some(2 * MS));
+}
+
+#[test]
+fn without_a_queue_the_allowance_lifts_the_limit_whatever_it_does_in_overload() {
+    let rule = GradientReference { allowance_lifts_overload: false, ..GradientReference::netflix() };
+    let (mut gradient, mut client) = (reference(rule, 1), Client::default());
+    assert_eq!(client.one(&mut gradient, MS, Outcome::Success), 57);
+}
+
 #[test]
 fn every_broken_rule_is_named() {
     let rule =

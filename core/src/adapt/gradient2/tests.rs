@@ -39,6 +39,7 @@ fn a_drop_cuts_to_nine_tenths_and_touches_no_baseline() {
         (Gradient2::new(Gradient2Settings::default()).unwrap(), Client::default());
     client.successes(&mut gradient, 10 * MS, 32);
     let (before, no_load) = (gradient.estimate(), gradient.no_load_rtt());
+    assert_eq!(no_load, Some(10 * MS));
     client.one(&mut gradient, Duration::ZERO, Outcome::Dropped);
     assert_eq!(gradient.estimate(), before * 0.9);
     assert_eq!((gradient.no_load_rtt(), gradient.long_rtt_ns()), (no_load, 1e7));
@@ -69,6 +70,62 @@ fn each_fault_of_the_reference_can_be_switched_off_by_itself() {
         client.one(&mut warming, Duration::from_micros(loses.into()) + 5500 * MS / 1000, Outcome::Success);
         let off = (warming.long_rtt_ns() - expected).abs();
         assert!(off < 1e5, "{loses}: {}", warming.long_rtt_ns());
+    }
+}
+
+/// A server of 10 slots: time is in proportion to what is in flight beyond them.
+#[test]
+fn a_dip_is_told_and_publishes_a_share_of_the_estimate() {
+    let (mut gradient, mut client) =
+        (Gradient2::new(Gradient2Settings::default()).unwrap(), Client::default());
+    let mut dipped = 0;
+    for _ in 0..5_000 {
+        let rtt = MS * gradient.limit().max(10);
+        client.one(&mut gradient, rtt, Outcome::Success);
+        let whole = num::trunc_i32(gradient.estimate());
+        assert_eq!(gradient.limit() < whole, gradient.is_dipping());
+        dipped += u32::from(gradient.is_dipping());
+    }
+    assert!(dipped > 100 && dipped < 2_500, "{dipped}");
+    let known = gradient.no_load_rtt().unwrap();
+    assert!(known >= 10 * MS && known < 12 * MS, "{known:?}");
+    assert_eq!(Estimator::no_load_rtt(&gradient), Some(known));
+}
+
+fn reference(rule: Gradient2Reference) -> Gradient2Settings {
+    Gradient2Settings { initial: 40, learning: Learning::EachSample(rule), ..Gradient2Settings::netflix() }
+}
+
+#[test]
+fn other_rules_hold_from_the_next_sample_on() {
+    let (all, mut client) = (Gradient2Reference::netflix(), Client::default());
+    let mut gradient = Gradient2::new(reference(all)).unwrap();
+    client.one(&mut gradient, MS, Outcome::Success);
+    let before = gradient.estimate();
+    client.one(&mut gradient, MS, Outcome::Dropped);
+    assert!(gradient.estimate() > before, "to the reference a drop is a sample like any other");
+    gradient.reconfigure(reference(Gradient2Reference { backoff_ratio: Some(0.5), ..all })).unwrap();
+    let before = gradient.estimate();
+    client.one(&mut gradient, MS, Outcome::Dropped);
+    assert!(gradient.estimate() < before);
+    assert_eq!(gradient.no_load_rtt(), None, "a long average is no time without a queue");
+}
+
+#[test]
+fn without_a_queue_the_allowance_lifts_the_limit_whatever_it_does_in_overload() {
+    let rule = Gradient2Reference { allowance_lifts_overload: false, ..Gradient2Reference::netflix() };
+    let (mut gradient, mut client) = (Gradient2::new(reference(rule)).unwrap(), Client::default());
+    client.one(&mut gradient, MS, Outcome::Success);
+    assert_eq!(gradient.estimate(), 40.8);
+}
+
+#[test]
+fn a_ratio_that_raises_or_ends_the_limit_is_refused() {
+    for (ratio, sound) in
+        [(f64::NAN, false), (-0.1, false), (0.0, false), (0.1, true), (1.0, true), (1.1, false)]
+    {
+        let rule = Gradient2Reference { backoff_ratio: Some(ratio), ..Gradient2Reference::netflix() };
+        assert_eq!(Gradient2::new(reference(rule)).is_ok(), sound, "{ratio}");
     }
 }
 

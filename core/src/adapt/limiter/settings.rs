@@ -103,3 +103,25 @@ impl Default for LimiterSettings {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_references_refuse_from_the_first_request_on_may_pass_the_limit_and_count_as_they_count() {
+        let netflix = LimiterSettings::netflix();
+        assert_eq!((netflix.mode, netflix.warmup), (Mode::Enforced, Duration::ZERO));
+        assert_eq!(netflix.guarantee, Guarantee::Overshoot { unknown_reserve: 0 });
+        assert_eq!(netflix.counting, Counting::Reference);
+
+        let code = LimiterSettings::opensearch();
+        assert_eq!((code.mode, code.warmup), (Mode::Disabled, Duration::from_secs(300)));
+        assert_eq!((code.guarantee, code.counting), (netflix.guarantee, Counting::Reference));
+
+        let documented = LimiterSettings::opensearch_documented();
+        assert_eq!((documented.mode, documented.warmup), (code.mode, code.warmup));
+        assert_eq!(documented.guarantee, Guarantee::Overshoot { unknown_reserve: 1 });
+        assert_eq!(documented.counting, Counting::Honest);
+    }
+}

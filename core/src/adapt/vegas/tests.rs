@@ -85,6 +85,57 @@ fn idle_requests_lower_by_the_queue_they_make_themselves() {
     }
 }
 
+/// The reference without probes, and with other faults than all.
+fn reference(rule: VegasReference) -> VegasSettings {
+    let rule = VegasReference { probe_multiplier: 1e9, ..rule };
+    VegasSettings { learning: Learning::EachSample(rule), ..VegasSettings::netflix() }
+}
+
+#[test]
+fn the_reference_holds_less_than_half_in_flight_for_idle_and_wraps_only_where_it_is_told_to() {
+    let wraps = VegasReference::netflix();
+    let counts = VegasReference { wrapping_in_flight: false, ..wraps };
+    for (rule, in_flight, raises) in [
+        (counts, 9, false),
+        (counts, 10, true),
+        (counts, 1 << 31, true),
+        (wraps, 9, false),
+        (wraps, 10, true),
+        (wraps, 1 << 31, false),
+    ] {
+        let mut vegas = Vegas::new(reference(rule)).unwrap();
+        let mut client = Client::default();
+        client.with(&mut vegas, MS, 20, Outcome::Success);
+        assert_eq!(vegas.estimate(), 20.0, "the first is the baseline");
+        client.with(&mut vegas, MS, in_flight, Outcome::Success);
+        assert_eq!(vegas.estimate() > 20.0, raises, "{in_flight} in flight, {rule:?}");
+    }
+}
+
+#[test]
+fn drops_set_the_references_baseline_until_it_is_told_that_they_do_not() {
+    let faulty = VegasReference::netflix();
+    let mended = VegasReference { drops_set_baseline: false, ..faulty };
+    let (mut vegas, mut client) = (Vegas::new(reference(faulty)).unwrap(), Client::default());
+    client.one(&mut vegas, 10 * MS, Outcome::Success);
+    client.one(&mut vegas, 5 * MS, Outcome::Dropped);
+    assert_eq!(vegas.no_load_rtt(), Some(5 * MS));
+    vegas.reconfigure(reference(mended)).unwrap();
+    client.one(&mut vegas, MS, Outcome::Dropped);
+    assert_eq!(vegas.no_load_rtt(), Some(5 * MS));
+    client.one(&mut vegas, 2 * MS, Outcome::Success);
+    assert_eq!(vegas.no_load_rtt(), Some(2 * MS));
+}
+
+#[test]
+fn a_multiple_of_the_limit_that_never_or_always_comes_is_refused() {
+    for multiplier in [0.0, -1.0, f64::INFINITY, f64::NAN] {
+        let rule = VegasReference { probe_multiplier: multiplier, ..VegasReference::netflix() };
+        let settings = VegasSettings { learning: Learning::EachSample(rule), ..VegasSettings::netflix() };
+        assert_eq!(fields(Vegas::new(settings)), ["learning.probe_multiplier"], "{multiplier}");
+    }
+}
+
 #[test]
 fn every_broken_rule_is_named() {
     let rounds = RoundSettings { samples: 0, dip_every: 1, dip_samples: 1, dip_to: 1.0, drop_ratio: 0.0 };

@@ -16,6 +16,56 @@ impl Estimator for Kept {
     fn limit(&self) -> u32 {
         7
     }
+
+    fn no_load_rtt(&self) -> Option<Duration> {
+        Some(MS)
+    }
+
+    fn on_reject(&mut self, _now: Timestamp) -> u32 {
+        8
+    }
+
+    fn on_tick(&mut self, _now: Timestamp) -> u32 {
+        9
+    }
+
+    fn poll_timeout(&self) -> Option<Timestamp> {
+        Some(Timestamp::MAX)
+    }
+}
+
+#[test]
+fn what_is_no_sample_goes_through_to_the_estimator() {
+    let mut window = window(three());
+    assert_eq!((window.on_reject(Timestamp::ZERO), window.on_tick(Timestamp::ZERO)), (8, 9));
+    assert_eq!((window.no_load_rtt(), window.poll_timeout()), (Some(MS), Some(Timestamp::MAX)));
+}
+
+#[test]
+fn a_window_that_opened_at_this_very_instant_is_not_due() {
+    let mut window = window(WindowSettings { size: 1, ..WindowSettings::default() });
+    for closed in [1, 1, 1] {
+        window.on_sample(&sample(5, MS, 1));
+        assert_eq!(window.inner().0.len(), closed);
+    }
+    window.on_sample(&sample(4, MS, 1));
+    assert_eq!(window.inner().0.len(), 2, "the clock went back");
+}
+
+#[test]
+fn a_success_of_less_than_a_tenth_of_a_millisecond_is_no_measurement_to_the_reference() {
+    let mut window = window(WindowSettings { size: 1, ..WindowSettings::netflix() });
+    window.on_sample(&sample(0, Duration::from_nanos(99_999), 1));
+    assert_eq!(window.pending(), 0);
+    assert_eq!(WindowSettings::netflix().rtt_threshold, Duration::from_micros(100));
+}
+
+#[test]
+fn a_rank_of_none_or_all_is_refused() {
+    for (rank, sound) in [(0.0, false), (0.001, true), (0.999, true), (1.0, false), (f64::NAN, false)] {
+        let window: Result<Window<Kept, Inline<8>>, _> = Window::new(percentile(rank, 4, 1), Kept::default());
+        assert_eq!(window.is_ok(), sound, "{rank}");
+    }
 }
 
 fn sample(started_ms: u32, rtt: Duration, in_flight: u32) -> Sample {

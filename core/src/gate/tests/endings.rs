@@ -202,3 +202,21 @@ fn an_attempt_that_comes_back_to_a_closed_gate_is_over() {
     assert_eq!(drain(&mut gate, 0).1, [(jobs[0], Reason::Closed)]);
     assert!(gate.is_drained());
 }
+
+#[test]
+fn jobs_that_live_at_the_same_time_have_numbers_of_their_own_within_the_bound() {
+    let settings = Settings { max_queued: 4, max_active: 2, ..settings() };
+    let mut gate = gate(2, settings);
+    assert!(!gate.is_closed());
+    let mut live: Vec<JobId> = (0..2).map(|at| submit(&mut gate, at, Job::new(1))).collect();
+    assert_eq!(starts(&mut gate, 2), live);
+    live.extend((0..4).map(|at| submit(&mut gate, at, Job::new(1))));
+    let mut numbers: Vec<usize> = live.iter().map(|job| job.index()).collect();
+    numbers.sort_unstable();
+    numbers.dedup();
+    assert_eq!((numbers.len(), numbers.last().is_some_and(|last| *last < 6)), (6, true));
+    done(&mut gate, 5, live[0]);
+    let next = starts(&mut gate, 5);
+    let again = submit(&mut gate, 5, Job::new(1));
+    assert_eq!((again.index(), next.len()), (live[0].index(), 1), "a place that is free is taken again");
+}

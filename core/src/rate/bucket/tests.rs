@@ -321,12 +321,15 @@ fn debt_beyond_count_is_never_forgiven() {
     bucket.charge(at(0), u64::MAX);
     bucket.charge(at(0), u64::MAX);
     bucket.refund(at(0), u64::MAX, at(0));
+    let mut other = bucket.clone();
+    other.set_quota(at(0), Quota::per_second(2).burst(1), Inherit::Proportional).unwrap();
+    assert!(other.peek(Timestamp::MAX, 1).is_err());
     for now in [at(0), Timestamp::MAX] {
         let refused = bucket.try_acquire(now, 1).unwrap_err();
         assert_eq!((refused.reason, refused.retry_at), (Reason::InDebt, None));
     }
-    for inherit in [Inherit::AsIs, Inherit::Proportional] {
-        bucket.set_quota(at(0), Quota::per_second(1), inherit).unwrap();
+    for inherit in [Inherit::Proportional, Inherit::AsIs] {
+        bucket.set_quota(at(0), Quota::per_second(2).burst(1), inherit).unwrap();
         assert!(bucket.try_acquire(at(0), 1).is_err());
     }
     bucket.set_quota(at(0), Quota::per_second(1), Inherit::Reset).unwrap();

@@ -51,9 +51,10 @@ impl Check<'_> {
     }
 
     fn wave(self, wave: Wave, least: f64, place: Range<usize>, name: &str) -> Result<Wave, PlanFileError> {
-        let (low, high) = wave.ends();
-        let fine = low >= least && high <= 1e5;
-        self.unless(fine, place, (name, format!("{low} to {high}")), &format!("{least} to 100000"))?;
+        // Not the ends: the lesser of a number and none is the number.
+        let (one, other) = wave.corners();
+        let fine = (least..=1e5).contains(&one) && (least..=1e5).contains(&other);
+        self.unless(fine, place, (name, format!("{one} to {other}")), &format!("{least} to 100000"))?;
         Ok(wave)
     }
 
@@ -214,7 +215,7 @@ impl Check<'_> {
         Ok(told)
     }
 
-    fn bars(file: &PlanFile) -> Vec<(Figure, f64)> {
+    fn bars(self, file: &PlanFile) -> Result<Vec<(Figure, f64)>, PlanFileError> {
         let bars = file.bars;
         let given = [
             (Figure::GoodputRatio, Some(bars.goodput_ratio.unwrap_or(GOOD))),
@@ -223,7 +224,11 @@ impl Check<'_> {
             (Figure::Jain, bars.jain),
             (Figure::Kept, bars.kept),
         ];
-        given.into_iter().filter_map(|(figure, bar)| Some((figure, bar?))).collect()
+        let bar = |(figure, bar): (Figure, f64)| {
+            self.unless(bar.is_finite(), WHOLE, (figure.name(), bar), "a number as its bar")?;
+            Ok((figure, bar))
+        };
+        given.into_iter().filter_map(|(figure, bar)| Some((figure, bar?))).map(bar).collect()
     }
 
     fn expected(self, name: &Spanned<String>, words: &ExpectFile) -> Result<Vec<Expected>, PlanFileError> {
@@ -238,13 +243,13 @@ impl Check<'_> {
             (Figure::Kept, words.kept),
         ];
         let given = figures.into_iter().filter_map(|(figure, range)| Some((figure, range?)));
-        let expected = given.map(|(figure, range)| Expected {
-            estimator: estimator.clone(),
-            figure,
-            min: range.min.unwrap_or(f64::NEG_INFINITY),
-            max: range.max.unwrap_or(f64::INFINITY),
-        });
-        Ok(expected.collect())
+        let expected = |(figure, range): (Figure, RangeFile)| {
+            let (min, max) = (range.min.unwrap_or(f64::NEG_INFINITY), range.max.unwrap_or(f64::INFINITY));
+            let range = (figure.name(), format!("{min} to {max}"));
+            self.unless(min <= max, name.span(), range, "min up to max")?;
+            Ok(Expected { estimator: estimator.clone(), figure, min, max })
+        };
+        given.map(expected).collect()
     }
 }
 
@@ -278,7 +283,7 @@ pub(super) fn plan(path: &Path, content: &str) -> Result<Plan, PlanFileError> {
         path: path.to_path_buf(),
         seeds: seeds.to_vec(),
         expected,
-        bars: Check::bars(&file),
+        bars: check.bars(&file)?,
         warm_up_ns: file.warm_up.0,
         deadline_ns,
         recorded: check.recorded(path, &file)?,

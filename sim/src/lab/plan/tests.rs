@@ -140,3 +140,37 @@ fn knee_is_told_what_its_plan_says_and_held_to_its_bars() {
     assert_eq!(plan.bars, [(Figure::GoodputRatio, GOOD), (Figure::P99Ratio, QUICK), (Figure::Jain, 0.9)]);
     assert_eq!(small("load = 1").told().knee.target_delay, None);
 }
+
+#[test]
+fn what_is_no_number_is_no_load_no_bar_and_no_range() {
+    for (from, to, message) in [
+        ("load = 1", "load = { from = nan, to = 3 }", "load is NaN to 3, allowed is 0 to 100000"),
+        ("load = 1", "load = { from = 3, to = nan }", "load is 3 to NaN, allowed is 0 to 100000"),
+        (
+            "load = 1",
+            "load = 1\nslots = { low = nan, high = 3, square = \"1s\" }",
+            "slots is NaN to 3, allowed is 1 to 100000",
+        ),
+        ("[server]", "[bars]\njain = nan\n[server]", "jain is NaN, allowed is a number as its bar"),
+        (
+            "load = 1",
+            "load = 1\n[expect.knee]\njain = { min = nan }",
+            "jain is NaN to inf, allowed is min up to max",
+        ),
+        (
+            "load = 1",
+            "load = 1\n[expect.knee]\njain = { min = 2, max = 1 }",
+            "jain is 2 to 1, allowed is min up to max",
+        ),
+    ] {
+        let error = parse(&text("load = 1").replace(from, to)).unwrap_err().to_string();
+        assert!(error.contains(message), "{error}");
+    }
+}
+
+#[test]
+fn a_plan_may_ask_for_more_attempts_than_can_be_counted() {
+    let most = "load = 100000\n[[phase]]\nlength = \"3599s\"\nload = 100000";
+    let text = text(most).replace("slots = 2", "slots = 100000").replace("10ms", "1ns");
+    assert_eq!(parse(&text).unwrap().expected_attempts(), u64::MAX);
+}

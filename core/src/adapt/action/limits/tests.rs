@@ -263,3 +263,31 @@ fn settings_can_be_given_as_a_struct() {
     let error = limits.set(at(0), "search", settings).unwrap_err();
     assert_eq!(error.violations()[0].given, "2 names");
 }
+
+#[test]
+fn time_that_passes_ends_an_experiment_that_nobody_takes_part_in() {
+    let mut limits = searches(Dialect::default());
+    limits.update(at(0), &[change("search.algorithm", "knee")]).unwrap();
+    assert_eq!(limits.poll_timeout(), None);
+    let mut now = 0;
+    while limits.poll_timeout().is_none() {
+        let in_flight = limit(&limits);
+        let tickets: Vec<_> = (0..in_flight)
+            .filter_map(|_| limits.try_admit(at(now), SEARCH, &Request::default(), 1).ok())
+            .collect();
+        now += u64::from(in_flight.max(10));
+        for ticket in tickets {
+            limits.complete(at(now), ticket, Outcome::Success).unwrap();
+        }
+        assert!(now < 10_000_000, "no experiment");
+    }
+    let give_up = limits.poll_timeout().unwrap();
+    let id = limits.id_of(SEARCH).unwrap();
+    let mut alone = limits.get(id).unwrap().limiter().poll_timeout();
+    assert_eq!(alone, Some(give_up));
+    limits.tick(Timestamp::from_nanos(give_up.as_nanos() - 1));
+    assert_eq!(limits.poll_timeout(), Some(give_up));
+    limits.tick(give_up);
+    alone = limits.get(id).unwrap().limiter().poll_timeout();
+    assert_eq!((limits.poll_timeout(), alone), (None, None));
+}

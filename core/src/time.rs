@@ -117,6 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
+    #[cfg(feature = "std")]
     fn an_instant_counts_from_its_epoch_and_as_zero_before_it() {
         let epoch = std::time::Instant::now();
         let later = epoch + Duration::from_nanos(7);

@@ -60,7 +60,15 @@ fn clippy() -> Result<()> {
 /// has the features that any other asks for.
 fn features() -> Result<()> {
     for name in published::NAMES {
-        let mut hack = cargo(["hack", "clippy", "--feature-powerset", "--package", name]);
+        let mut hack = cargo([
+            "hack",
+            "clippy",
+            "--feature-powerset",
+            "--exclude-features",
+            "default",
+            "--package",
+            name,
+        ]);
         workspace::run(hack.args(["--", "-D", "warnings"]))?;
     }
     Ok(())

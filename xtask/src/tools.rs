@@ -88,9 +88,17 @@ pub(crate) const DENY: Tool = Tool {
     ]],
 };
 
+/// Tries sets of features. Built as lightly.
 pub(crate) const HACK: Tool = Tool {
     probe: &["cargo", "hack", "--version"],
-    install: &[&["cargo", "install", "cargo-hack@0.6.46", "--locked"]],
+    install: &[&[
+        "cargo",
+        "install",
+        "cargo-hack@0.6.46",
+        "--locked",
+        "--config=profile.release.opt-level=0",
+        "--config=profile.release.lto=false",
+    ]],
 };
 
 pub(crate) const SEMVER_CHECKS: Tool = Tool {

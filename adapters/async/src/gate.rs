@@ -9,7 +9,7 @@
 //!
 //! * whoever changes it polls it once, and wakes all that start or are refused, in batches, after the lock;
 //! * the gate has a timer of its own, whose waker wakes the gate: what expires or becomes ready does so on time, though
-//!   nobody but waiting futures exist, and though none of these is polled (how is told in `alarm`);
+//!   nobody but waiting futures exist, and though none of these is polled (how, and the one exception, is told in `alarm`);
 //! * each future has a place that tells it what became of its job (why is told in `waiters`);
 //! * [`GatePermit`] stands for a job that runs: it is completed once, at the latest when it is dropped.
 //!

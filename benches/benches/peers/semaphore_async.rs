@@ -1,7 +1,8 @@
 //! Semaphores that tasks wait for.
 //!
-//! `acquire` and `try` find a permit free, `refuse` does not; with two threads they share one semaphore. In `tasks` so many tasks share 4 permits on a tokio runtime
-//! of two workers, and each holds its permit across a yield, so that nearly all of them wait, and each grant is a wake-up.
+//! `acquire` and `try` find a permit free, `refuse` does not; with two threads they share one semaphore. In `tasks` so
+//! many tasks share 4 permits on a tokio runtime of two workers, and each holds its permit across a yield, so that nearly
+//! all of them wait, and each grant is a wake-up.
 //! The floor is what the runtime takes for the same tasks without a semaphore: they yield twice as often.
 
 use core::hint::black_box;

@@ -98,7 +98,7 @@ impl<R: Runtime, C: Capacity, O: Observer> State<R, C, O> {
     pub(super) fn keep_time(&mut self, now: Timestamp, place: Place) -> Timestamp {
         let due = self.due(now);
         if due < self.looked_at(now) {
-            self.promise = self.waiters.waits(place).map(|job| Promise { by: place, job, at: due });
+            self.promised(place, due);
         }
         due
     }
@@ -113,9 +113,13 @@ impl<R: Runtime, C: Capacity, O: Observer> State<R, C, O> {
             return;
         }
         if let Some((waker, place)) = self.waiters.any_waker(0) {
-            self.promise = self.waiters.waits(place).map(|job| Promise { by: place, job, at: due });
+            self.promised(place, due);
             push(wakes, Some(waker));
         }
+    }
+
+    fn promised(&mut self, by: Place, at: Timestamp) {
+        self.promise = self.waiters.waits(by).map(|job| Promise { by, job, at });
     }
 
     /// When somebody will look at the latest.

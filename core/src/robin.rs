@@ -129,7 +129,10 @@ impl<T> Robin<T> {
             if tag == EMPTY {
                 break;
             }
-            self.entries.swap(slot, next);
+            let moved = self.entries.get_mut(next).and_then(Option::take);
+            if let Some(place) = self.entries.get_mut(slot) {
+                *place = moved;
+            }
             if self.mark == num::index_u32(next) {
                 self.mark = num::index_u32(slot);
             }

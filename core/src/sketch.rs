@@ -35,11 +35,11 @@ use core::hash::{BuildHasher, Hash};
 pub use watch::Watch;
 
 use crate::DefaultHasher;
-use crate::error::{ConfigError, Rules};
+use crate::error::ConfigError;
 use crate::heap::{IndexedHeap, Keys};
 use crate::index::{Index, hash_of};
 use crate::num;
-use crate::slots::{Heap, Storage};
+use crate::slots::{Buffer, Heap, Storage};
 
 /// What is known of a key that is held.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -125,12 +125,8 @@ impl<K: Hash + Eq, S: BuildHasher> HeavyHitters<K, S> {
     pub fn with_hasher(capacity: u32, hasher: S) -> Result<Self, ConfigError> {
         let index = Index::new(capacity)?;
         let heap = IndexedHeap::new(Heap::buffer(capacity)?);
-        let mut counters = Vec::new();
-        let mut rules = Rules::new();
-        let reserved = counters.try_reserve_exact(num::index(capacity)).is_ok();
-        rules.require(reserved, "capacity", capacity, "what the allocator can reserve");
-        rules.verdict()?;
-        Ok(Self { counters: Counters(counters), heap, index, hasher, capacity, total: 0 })
+        let counters = Counters(Heap::buffer(capacity)?);
+        Ok(Self { counters, heap, index, hasher, capacity, total: 0 })
     }
 
     /// Counts `weight` for `key`; a weight of 0 counts nothing. O(log capacity).
@@ -177,10 +173,10 @@ impl<K: Hash + Eq, S: BuildHasher> HeavyHitters<K, S> {
 
     fn insert(&mut self, hash: u64, key: K, weight: u64) {
         let place = self.len();
-        self.enter(hash, place);
-        // Within the capacity that was reserved.
-        self.counters.0.push(Counter { key, count: weight, error: 0, position: 0 });
-        self.heap.push(&mut self.counters, place);
+        if Buffer::push(&mut self.counters.0, Counter { key, count: weight, error: 0, position: 0 }).is_ok() {
+            self.enter(hash, place);
+            self.heap.push(&mut self.counters, place);
+        }
     }
 
     /// Gives the counter at a place to another key.

@@ -7,10 +7,10 @@
 //! the arguments, so it can prove nothing away that holds only for states that occur: what is free of panics here is
 //! free of them in every state.
 //!
-//! Of every machine that needs no allocator, all that changes it and most of what looks at it is here; left out are
-//! presets, which are constants, observers, which are the user's, and `check_invariants`, which is there to panic. Keyed
-//! tables, sessions, caps in flight and sketches (feature `alloc`) allocate when they are made: that they do so at no other
-//! time is shown by the core's `no_alloc` tests.
+//! Of every machine, all that changes it and most of what looks at it is here; left out are presets, which are
+//! constants, observers, which are the user's, `check_invariants`, which is there to panic, and what needs threads
+//! (feature `std`). Keyed tables, sessions, caps in flight and sketches allocate when they are made: they are here with the
+//! feature `alloc`, all but their making.
 //!
 //! Without the feature `link` this is an ordinary `no_std` library, so that it builds with the rest of the workspace.
 #![no_std]
@@ -27,6 +27,8 @@ mod limiter;
 mod permit;
 mod rate;
 mod slots;
+#[cfg(feature = "alloc")]
+mod tables;
 mod window;
 
 #[cfg(feature = "link")]

@@ -5,8 +5,10 @@
 //! The library is then linked into a program that keeps what the exported functions reach and nothing else. If one
 //! of them could panic, the machinery for that would have to be there.
 //!
-//! The same is done with one more function, which indexes a slice out of bounds: there the machinery must be found.
-//! So the search cannot pass because it looks in the wrong place.
+//! Then the same with what is made with an allocator. There is one, which must not be reached.
+//!
+//! Each time it is done with one more function first, which indexes a slice out of bounds (and with another that makes a
+//! list): there the machinery must be found. So the search cannot pass because it looks in the wrong place.
 //!
 //! What this shows is "no panic in the code this compiler makes for this machine", no more.
 
@@ -23,19 +25,28 @@ const ENTRY: &str = "proof_";
 const CONTROL_ENTRY: &str = "proof_control_";
 
 pub(crate) fn run() -> Result<()> {
-    let control = linked("link,control")?;
+    // Without `alloc` there is no allocator at all; with it there is one that is not to be reached.
+    ["link", "link,alloc"].iter().try_for_each(|features| free_of_panics_and_allocations(features))
+}
+
+fn free_of_panics_and_allocations(features: &str) -> Result<()> {
+    let control = linked(&format!("{features},control"))?;
     ensure!(
         control.iter().any(|symbol| symbol.name.starts_with(CONTROL_ENTRY)),
-        "the control build lacks its `{CONTROL_ENTRY}` function"
+        "the control build lacks its `{CONTROL_ENTRY}` functions"
     );
-    let found: Vec<&Symbol> = control.iter().filter(|symbol| symbol.is_panic()).collect();
-    ensure!(
-        !found.is_empty(),
-        "the control indexes out of bounds, but no panic was found in it: this check is blind"
-    );
-    println!("control: an index out of bounds shows as {}", found[0].name);
+    let panic = control.iter().find(|symbol| symbol.is_panic());
+    let panic =
+        panic.context("the control indexes out of bounds, but no panic was found: this check is blind")?;
+    println!("{features}: the control shows {}", panic.name);
+    if features.contains("alloc") {
+        let allocation = control.iter().find(|symbol| symbol.is_allocation());
+        let allocation = allocation
+            .context("the control makes a list, but no allocation was found: this check is blind")?;
+        println!("{features}: the control shows {}", allocation.name);
+    }
 
-    let code = linked("link")?;
+    let code = linked(features)?;
     report(&code);
     let mut faults = Vec::new();
     for symbol in &code {
@@ -49,7 +60,7 @@ pub(crate) fn run() -> Result<()> {
     if !faults.is_empty() {
         bail!("{}", faults.join("; "));
     }
-    println!("no panic and no allocation in any of it");
+    println!("{features}: no panic and no allocation in any of it");
     Ok(())
 }
 

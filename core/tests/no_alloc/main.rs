@@ -5,6 +5,7 @@
 
 mod action;
 mod adapt;
+mod tables;
 
 use core::time::Duration;
 
@@ -15,14 +16,10 @@ use tollgate::gate::{
     Budget, Cancelled, ClassId, CloseMode, CoDel, Completion, Cost, Gate, GateEvent, Job, JobId, Order,
     Overweight, Retried, Settings, TenantKey,
 };
-use tollgate::permit::{
-    Acquire, AtomicPermits, Bypass, Cap, Dimension, HeadOfLine, InFlight, Semaphore, SemaphoreEvent, Ticket,
-};
+use tollgate::permit::{Acquire, AtomicPermits, HeadOfLine, Semaphore, SemaphoreEvent, Ticket};
 use tollgate::rate::{
-    AtomicBucket, FixedWindow, Inherit, Keyed, Overshoot, Policy, Quota, RateLimit, SlidingWindow,
-    TokenBucket, WhenFull,
+    AtomicBucket, FixedWindow, Inherit, Overshoot, Policy, Quota, RateLimit, SlidingWindow, TokenBucket,
 };
-use tollgate::sketch::HeavyHitters;
 use tollgate::slots::{Heap, SlotId, Slots};
 
 const OPERATIONS: u64 = 10_000;
@@ -93,72 +90,6 @@ fn an_atomic_bucket_does_not_allocate() {
     });
     assert_eq!(counted, 0);
     assert!(results > 0);
-}
-
-#[test]
-fn a_table_of_keys_does_not_allocate() {
-    let hasher = core::hash::BuildHasherDefault::<std::hash::DefaultHasher>::default;
-    for when_full in [WhenFull::Refuse, WhenFull::Overflow] {
-        let quota = Quota::per_second(999_983).burst(20);
-        let mut table = Keyed::<u64, _>::with_hasher(quota, 50, when_full, hasher()).unwrap();
-        let mut results = 0;
-        let counted = allocations(|number| {
-            let (now, key) = (at(number), number % 97);
-            results += u64::from(table.try_acquire(now, &key, 1 + number % 20).is_ok());
-            results += table.available(now, &key) + u64::from(table.charge(now, &key, 1).is_ok());
-            if number % 1_000 == 999 {
-                table.set_quota(now, Quota::per_second(number).burst(20), Inherit::AsIs).unwrap();
-                results += u64::from(table.forget_recovered(now));
-            }
-        });
-        assert_eq!(counted, 0);
-        let snapshot = table.snapshot();
-        assert!(results > 0 && snapshot.evicted > 0 && snapshot.full + snapshot.overflowed > 0);
-    }
-}
-
-#[test]
-fn heavy_hitters_do_not_allocate() {
-    let hasher = core::hash::BuildHasherDefault::<std::hash::DefaultHasher>::default();
-    let mut sketch = HeavyHitters::<u64, _>::with_hasher(50, hasher).unwrap();
-    let mut results = 0;
-    let counted = allocations(|number| {
-        sketch.add(&(number % 97), number % 7);
-        results += sketch.get(&3).map_or(1, |heavy| heavy.count) + sketch.error_bound();
-        if number == 5_000 {
-            sketch.clear();
-        }
-    });
-    assert_eq!(counted, 0);
-    assert!(results > 0);
-}
-
-#[test]
-fn caps_on_what_is_in_flight_do_not_allocate() {
-    let hasher = core::hash::BuildHasherDefault::<std::hash::DefaultHasher>::default();
-    let mut flying = InFlight::<u64, _>::with_hasher(40, 5, hasher).unwrap();
-    let dimensions = [0, 1, 2].map(|index| Dimension::new(index).unwrap());
-    dimensions.iter().for_each(|dimension| flying.set_cap(*dimension, Cap::At(4)));
-    let mut held = Vec::with_capacity(64);
-    let mut refused = 0;
-    let counted = allocations(|number| {
-        let keys = [number % 31, number % 7, number % 3];
-        let pairs = [0, 1, 2].map(|index| (dimensions[index], &keys[index]));
-        match flying.try_acquire(&pairs, Bypass::None) {
-            Ok(ticket) => held.push(ticket),
-            Err(_) => refused += 1,
-        }
-        let own = if number % 2 == 0 { None } else { Some(Cap::At(5)) };
-        refused += u64::from(flying.set_override(dimensions[0], &(number % 7), own).is_err());
-        if number % 3 == 0
-            && let Some(ticket) = held.pop()
-        {
-            flying.release(ticket).unwrap();
-        }
-        refused += u64::from(flying.gauges().count() > 40);
-    });
-    assert_eq!(counted, 0);
-    assert!(refused > 100);
 }
 
 #[test]

@@ -10,7 +10,7 @@ use crate::error::{ConfigError, Reason, Refused, Rules, Stale};
 use crate::index::Index;
 use crate::num;
 use crate::observe::{KeyEvent, KeyObserver};
-use crate::slots::{Heap, SlotId, Slots};
+use crate::slots::{Buffer, Heap, SlotId, Slots};
 
 const HINT: Duration = Duration::from_secs(1);
 
@@ -157,10 +157,12 @@ impl<K: Eq, O: KeyObserver<K>> Pairs<K, O> {
                 if place >= self.most_overrides {
                     return Err(Refused::because(Reason::KeyTableFull));
                 }
-                let overrides = &self.overrides;
-                let rehash = |place| overrides.get(num::index(place)).map_or(0, |own| own.hash);
-                self.override_index.insert(hash, place, rehash);
-                self.overrides.push(Override { key: key.to_owned(), dimension, cap, hash });
+                let own = Override { key: key.to_owned(), dimension, cap, hash };
+                if Buffer::push(&mut self.overrides, own).is_ok() {
+                    let overrides = &self.overrides;
+                    let rehash = |place| overrides.get(num::index(place)).map_or(0, |own| own.hash);
+                    self.override_index.insert(hash, place, rehash);
+                }
             }
         }
         Ok(())

@@ -194,6 +194,33 @@ proptest! {
             table.check_invariants();
         }
     }
+
+    /// For any quota: those behind are told what they would be told once those ahead had taken theirs.
+    #[test]
+    fn those_behind_are_told_the_truth(
+        first in ops::quota(Regime::Small),
+        run in prop::collection::vec((0..40_u64, 0..KEYS, 0..=10_u64), 0..20),
+        key in 0..KEYS,
+        ahead in 0..=12_u64,
+        cost in 0..=12_u64,
+        full_again in any::<bool>(),
+    ) {
+        let Ok(mut table) = Keyed::<u64>::new(quota(first), 16, WhenFull::Refuse) else { return Ok(()) };
+        let mut twin = Keyed::<u64>::new(quota(first), 16, WhenFull::Refuse).unwrap();
+        let mut now = 1_u64;
+        for (step, key, cost) in run {
+            now += step;
+            prop_assert_eq!(table.try_acquire(at(now), &key, cost), twin.try_acquire(at(now), &key, cost));
+        }
+        if full_again && let Err(refused) = table.peek(at(now), &key, table.burst()) {
+            now = refused.retry_at.unwrap().as_nanos();
+        }
+        let told = table.peek_behind(at(now), &key, ahead, cost);
+        if ahead > 0 {
+            twin.charge(at(now), &key, ahead).unwrap();
+        }
+        prop_assert_eq!(told, twin.peek(at(now), &key, cost));
+    }
 }
 
 #[test]

@@ -390,3 +390,31 @@ fn there_is_room_for_the_meters_of_all_that_an_owner_has_been() {
     assert_eq!(take(&mut limits, at(10), "a", Some(1), 60), Ok(()));
     assert_eq!(take(&mut limits, at(11), "a", None, 60), Ok(()));
 }
+
+#[test]
+fn a_full_table_of_sheets_makes_room_where_somebody_has_recovered_and_nowhere_else() {
+    let rules = set(vec![requests(1, Target::Default, 10)]);
+    let settings = LimitsSettings { sheets: 1, ..LimitsSettings::for_rules(8, &rules) };
+    let mut limits = Limits::new(settings, rules).unwrap();
+    take(&mut limits, at(0), "a", None, 1).unwrap();
+    assert_eq!(take(&mut limits, at(1), "b", None, 1), Err(Reason::KeyTableFull));
+    assert_eq!(take(&mut limits, at(600), "b", None, 1), Ok(()));
+    assert_eq!(limits.account("a"), None);
+}
+
+#[test]
+fn a_sheet_that_is_only_looked_at_gets_no_meters() {
+    const OTHER: GroupId = GroupId(4);
+    let elsewhere = || Rule { group: OTHER, ..requests(9, Target::Default, 10) };
+    let (mut limits, ..) = limits(vec![requests(1, Target::Default, 10), elsewhere()]);
+    take(&mut limits, at(0), "a", None, 1).unwrap();
+    let more = vec![requests(1, Target::Default, 10), tokens(2, Target::Default, 10), elsewhere()];
+    limits.replace_rules(at(1), set(more));
+    let before = limits.snapshot().meters;
+    // A change of tier, told in another group, looks at the sheet that was used before.
+    let session = limits.begin(at(2), "a", Some(TierId(5)), OTHER).unwrap();
+    assert_eq!(limits.snapshot().meters, before + 1, "that of the other group");
+    limits.commit(at(2), session);
+    take(&mut limits, at(3), "a", Some(5), 1).unwrap();
+    assert_eq!(limits.snapshot().meters, before + 2);
+}

@@ -90,6 +90,16 @@ fn null_takes_a_setting_back() {
 }
 
 #[test]
+fn a_format_that_writes_out_what_is_there_and_what_is_not_says_the_same() {
+    let read = |ron: &str| ron::from_str::<Changes>(ron).unwrap();
+    let Changes(changes) =
+        read(r#"{ "search": Some({ "mode": None, "limit.max": Some(30) }), "other": None }"#);
+    let expected =
+        [("search.mode", Value::Default), ("search.limit.max", 30.into()), ("other", Value::Default)];
+    assert_eq!(changes, expected.map(|(name, value)| (name.to_owned(), value)));
+}
+
+#[test]
 fn one_limiter_alone_tells_all_that_is_wrong_with_it() {
     let read = serde_json::from_str::<ActionSettings>;
     let settings =

@@ -170,10 +170,6 @@ impl<S: Storage> Drr<S> {
     /// [`FairError::UnknownTenant`].
     pub fn pause(&mut self, tenant: TenantId) -> Result<(), FairError> {
         let index = self.check(tenant)?;
-        let place = self.tenants.get(index).map(|state| state.place);
-        if place == Some(Place::Idle) {
-            self.reckon_up(index);
-        }
         let Some(state) = self.tenants.get(index) else { return Ok(()) };
         let (visited, credit) = match state.place {
             Place::Paused => return Ok(()),

@@ -191,6 +191,18 @@ mod tests {
     }
 
     #[test]
+    #[should_panic(expected = "I2")]
+    fn an_infinite_one_is_none() {
+        baseline(f64::INFINITY).check_invariants();
+    }
+
+    #[test]
+    #[should_panic(expected = "I2")]
+    fn a_negative_one_is_none() {
+        baseline(-1.0).check_invariants();
+    }
+
+    #[test]
     fn it_takes_two_ordinary_rounds_below_it() {
         let mut baseline = baseline(100.0);
         assert!(!baseline.passed(50.0, true));

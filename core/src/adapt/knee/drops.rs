@@ -20,6 +20,16 @@ pub(super) struct Drops {
 }
 
 impl Drops {
+    #[cfg(test)]
+    pub(super) const fn of(normal: f64) -> Self {
+        Self { normal }
+    }
+
+    #[cfg(test)]
+    pub(super) const fn normal(self) -> f64 {
+        self.normal
+    }
+
     /// Whether a share of drops differs from d0 by more than chance: three sigma, and a hundredth.
     fn significant(self, round: &Round) -> bool {
         let (share, off) = (round.dropped, round.dropped - self.normal);

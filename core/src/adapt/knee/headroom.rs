@@ -175,6 +175,28 @@ mod tests {
     }
 
     #[test]
+    fn one_told_later_of_others_and_of_bursts_is_as_one_told_at_first() {
+        let mut told = Headroom::new(1.0);
+        told.reconfigure(4.0, false);
+        for _ in 0..60 {
+            told.learn(64.0, 0.03, 1.0);
+        }
+        assert_eq!((told.capacity(), told.get()), after(4.0, 0.03, 1.0));
+
+        let mut bursting = Headroom { extra: 10.0, burst: 30.0, ..Headroom::new(1.0) };
+        bursting.reconfigure(1.0, true);
+        assert_eq!(bursting.get(), 30.0);
+        bursting.reconfigure(1.0, false);
+        assert_eq!(bursting.get(), 10.0);
+    }
+
+    #[test]
+    fn a_burst_is_more_than_two_headrooms() {
+        let bursting = |burst| Headroom { extra: 10.0, burst, ..Headroom::new(1.0) }.is_bursting();
+        assert_eq!([bursting(0.0), bursting(19.0), bursting(21.0)], [false, false, true]);
+    }
+
+    #[test]
     fn the_capacity_moves_by_three_tenths_and_falls_at_once_where_a_queue_proves_it() {
         let mut headroom = Headroom::new(1.0);
         headroom.learn(10.0, 0.03, 1.0);

@@ -96,7 +96,7 @@ impl Knee {
         stale
     }
 
-    fn grow(&mut self, round: &Round, queue: f64, in_service: f64) {
+    pub(super) fn grow(&mut self, round: &Round, queue: f64, in_service: f64) {
         let extra = self.headroom.get();
         if queue > 0.5 * extra || round.in_flight < 0.7 * self.standing {
             self.stop_startup();

@@ -57,7 +57,7 @@ impl Knee {
         }
     }
 
-    fn learn_times(&mut self, round: &Round) {
+    pub(super) fn learn_times(&mut self, round: &Round) {
         if round.count == 0.0 {
             return;
         }

@@ -94,6 +94,7 @@ mod tests {
         assert_eq!(discarded(changed(10, 20), 101, 110), 31);
         assert_eq!(discarded(changed(40, 20), 101, 110), 9);
         assert_eq!(discarded(changed(40, 4), 101, 110), 5);
+        assert_eq!(discarded(changed(20, 20), 101, 110), 9, "a probe of the same limit is no rise");
     }
 
     #[test]

@@ -1,10 +1,12 @@
 //! One test a rule. A test sets the state that its rule reads and feeds one round, or a few.
 
 use super::phase::{Cut, Trial};
+use super::tally::Round;
 use super::*;
 use crate::adapt::testing::{MS, fields};
 
 mod drops;
+mod edges;
 mod experiments;
 mod verdicts;
 
@@ -77,6 +79,24 @@ fn settled(settings: KneeSettings, limit: u32, capacity: u32) -> (Knee, Feed) {
     knee.settle = Settle::first(0);
     knee.fresh = false;
     (knee, feed)
+}
+
+/// A full, busy round of 64 requests in 20 ms.
+fn round(in_flight: f64, mean_ms: f64) -> Round {
+    let mean_ns = mean_ms * 1e6;
+    Round {
+        count: 64.0,
+        total: 64.0,
+        elapsed_ns: 20e6,
+        free: 0.03,
+        mean_ns,
+        raw_ns: mean_ns,
+        in_flight,
+        succeeded: true,
+        hit: true,
+        full: true,
+        ..Round::default()
+    }
 }
 
 #[test]

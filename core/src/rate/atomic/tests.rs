@@ -74,6 +74,30 @@ fn the_whole_burst_can_be_taken_one_by_one_at_one_instant_and_no_more() {
 }
 
 #[test]
+fn the_whole_burst_can_be_taken_one_by_one_at_the_very_instant_it_has_accrued_again() {
+    for quota in [Quota::per_second(999_999_937).burst(9), Quota::per_second(3).burst(9)] {
+        let (bucket, mut now) = (bucket(quota), at(1_000_000_007));
+        for round in 0..20 {
+            for taken in 0..9 {
+                assert_eq!(bucket.available(now), 9 - taken, "round {round}");
+                assert_eq!(bucket.try_acquire(now, 1), Ok(()), "round {round}, {taken} taken");
+            }
+            now = bucket.try_acquire(now, 9).unwrap_err().retry_at.unwrap();
+        }
+    }
+}
+
+#[test]
+fn who_loses_a_race_for_a_busy_bucket_does_not_move_its_start() {
+    let bucket = bucket(Quota::per_second(999_999_937).burst(9));
+    bucket.try_acquire(at(1_000), 5).unwrap();
+    let started = bucket.started.load(Ordering::Relaxed);
+    bucket.decide(bucket.units.at(at(1_002)), 1).unwrap();
+    assert_eq!(bucket.started.load(Ordering::Relaxed), started);
+    assert_eq!(bucket.available(at(1_002)), 4);
+}
+
+#[test]
 fn the_long_run_rate_is_the_quota_and_never_above_it() {
     // governor: 6·10⁸/s ran at 10⁹/s. Spec: ≥ 1 − 10⁻⁶ up to 10⁶/s, ≥ 1 − 10⁻³ up to 10⁹/s; here it is exact.
     for rate in [7_u64, 999, 999_983, 1_000_000, 333_333_333, 600_000_000, 999_999_937, 1_000_000_000] {

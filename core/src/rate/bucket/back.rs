@@ -140,6 +140,22 @@ mod tests {
     }
 
     #[test]
+    fn what_was_granted_later_stays_behind_what_is_left_of_a_returned_part() {
+        let mut bucket = TokenBucket::new(Quota::new(1, Duration::from_nanos(1)).burst(20)).unwrap();
+        let position = bucket.charge_on_account(at(0), 5);
+        let mut receipt = Receipt { cost: 5, granted_at: at(0), position };
+        bucket.charge(at(0), 3);
+        bucket.return_part(at(0), &mut receipt, 2);
+        assert_eq!(bucket.state(at(0)).consumed, 6);
+        bucket.return_part(at(2), &mut receipt, 3);
+        assert_eq!(
+            bucket.state(at(2)).consumed,
+            3,
+            "two of its last three had accrued, one was left to return"
+        );
+    }
+
+    #[test]
     fn what_is_left_of_a_returned_part_stands_before_what_was_granted_later() {
         let mut bucket = TokenBucket::new(Quota::new(1, Duration::from_nanos(1)).burst(20)).unwrap();
         let position = bucket.charge_on_account(at(0), 5);

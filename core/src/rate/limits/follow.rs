@@ -53,7 +53,7 @@ impl<K: Eq + Hash + Clone, S: BuildHasher, O: KeyObserver<K>> Limits<K, S, O> {
             place = self.sheets.after(place);
         }
         if let Some(account) = self.accounts.get_mut(account.0) {
-            account.former = (now < grace_ends).then_some((account.tier, grace_ends));
+            account.former = Some((account.tier, grace_ends));
             account.tier = tier;
         }
         place = head;

@@ -170,3 +170,27 @@ fn a_round_is_dire_when_most_was_dropped_slowly_or_nothing_succeeded() {
     assert_eq!([dire(0, 0, 9), dire(0, 1, 9), dire(4, 5, 0)], [true; 3]);
     assert_eq!([dire(1, 0, 9), dire(5, 5, 0), dire(4, 5, 2)], [false; 3]);
 }
+
+#[test]
+fn without_a_target_delay_no_free_slot_is_regretted() {
+    let regretted = |regret_ns| {
+        let mut tally = Tally::new(Yardstick { regret_ns, ..yard() }, at(0), None);
+        tally.refused(at(1));
+        tally.add(at(1), 10e6, 5);
+        tally.close(at(2)).regretted
+    };
+    assert_eq!([regretted(0), regretted(1)], [0.0, 1.0]);
+}
+
+#[test]
+fn zero_rtts_without_drops_are_not_drowned_by_any() {
+    let mut tally = tally();
+    assert!(!complete(&mut tally, 3 * 32 + 1, 0.0, 90));
+}
+
+#[test]
+fn in_no_time_nothing_is_carried() {
+    let round = Round { count: 5.0, ..Round::default() };
+    assert_eq!(round.carried(10e6), 0.0);
+    assert_eq!(Round { elapsed_ns: 20e6, ..round }.carried(10e6), 2.5);
+}

@@ -1,25 +1,6 @@
 //! What a verification asks for and what its verdict does, on rounds written down by hand.
 
 use super::*;
-use crate::adapt::knee::tally::Round;
-
-/// A full, busy round of 64 requests in 20 ms.
-fn round(in_flight: f64, mean_ms: f64) -> Round {
-    let mean_ns = mean_ms * 1e6;
-    Round {
-        count: 64.0,
-        total: 64.0,
-        elapsed_ns: 20e6,
-        free: 0.03,
-        mean_ns,
-        raw_ns: mean_ns,
-        in_flight,
-        succeeded: true,
-        hit: true,
-        full: true,
-        ..Round::default()
-    }
-}
 
 fn trial() -> Trial {
     Trial { level: 18.0, in_flight: 40.0, mean_ns: 30e6, before: 40.0 }

@@ -157,8 +157,14 @@ impl<K: Hash + Eq, O: KeyObserver<K>> Table<K, O> {
         }
         let units = self.units.at(now.max(self.latest));
         let place = self.seen_at(hash, units, key).ok_or(Refused::because(Reason::KeyTableFull))?;
-        let (word, ceiling, cost) = (self.word(place), self.ceiling(place, units), self.units.cost(cost));
-        let start = if word > units { word } else { units.saturating_add(self.units.rounding()) };
+        let (word, cost) = (self.word(place), self.units.cost(cost));
+        let (start, ceiling) = if word > units {
+            (word, self.ceiling(place, units))
+        } else {
+            // The first of those ahead would begin a busy period here, and be noted.
+            let rounding = self.units.rounding();
+            (units.saturating_add(rounding), self.units.ceiling(units).saturating_add(rounding))
+        };
         let then = start.saturating_add(self.units.charge(ahead));
         let answer = self.units.step(then, units, ceiling, cost).map(|_| ());
         answer.ok_or_else(|| self.units.no(then, ceiling, cost))

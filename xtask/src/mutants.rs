@@ -2,8 +2,8 @@
 //!
 //! Building is what a mutant costs. So it meets the tests of its own module first, and only what they let through meets
 //! all tests of the core. What survives that is a hole in the tests, or the same program in other words: those are
-//! listed, each with the reason, in `proofs/equivalent-mutants.toml`. A survivor that is not there fails the command, and
-//! so does an entry that is caught or that is gone. What is not tried at all, and why, is in `.cargo/mutants.toml`.
+//! listed, each with the reason, in `proofs/equivalent-mutants.toml`, and meet only the tests of their module. A survivor
+//! that is not there fails the command, and so does an entry that is caught or that is gone. What is not tried at all, and why, is in `.cargo/mutants.toml`.
 
 mod known;
 mod modules;
@@ -16,7 +16,7 @@ use anyhow::{Context, Result, bail, ensure};
 
 use self::known::Known;
 use self::modules::Module;
-use self::outcome::{Outcomes, Tally};
+use self::outcome::{Mutant, Outcomes, Tally};
 use crate::tools;
 use crate::workspace::{cargo, root, shown, target};
 
@@ -54,7 +54,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let mut faults = Vec::new();
     for (index, module) in chosen.iter().enumerate() {
         println!("{} ({} of {})", module.name, index + 1, chosen.len());
-        let outcomes = tried(module, args)?;
+        let outcomes = tried(module, args, &known)?;
         let files = |file: &str| module.holds(file);
         faults.extend(known.faults(&outcomes, files, args.shard.is_some()));
         let tally = Tally::of(&outcomes, &known);
@@ -66,8 +66,8 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// Tries a module's mutants: with its own tests, and the survivors with all.
-fn tried(module: &Module, args: &Args) -> Result<Outcomes> {
+/// Tries a module's mutants: with its own tests, and the survivors that nobody knows with all.
+fn tried(module: &Module, args: &Args, known: &Known) -> Result<Outcomes> {
     let place = target().join("mutants-core").join(module.name);
     if place.exists() {
         fs::remove_dir_all(&place).with_context(|| format!("cannot remove {}", place.display()))?;
@@ -75,17 +75,24 @@ fn tried(module: &Module, args: &Args) -> Result<Outcomes> {
     fs::create_dir_all(&place)?;
     let own: Vec<String> = module.tests.iter().map(|test| format!("--test={test}")).collect();
     let own = ["--lib"].into_iter().chain(own.iter().map(String::as_str));
-    let mut outcomes = pass(module, args, &place, own, &[])?;
-    if outcomes.survivors().next().is_some() {
-        outcomes.corrected_by(pass(
-            module,
-            args,
-            &place,
-            ALL,
-            &["--iterate", "--baseline=skip", "--timeout", LONGEST],
-        )?);
+    let drawn = args.shard.iter().flat_map(|shard| ["--shard", shard, "--sharding=round-robin"]);
+    let mut outcomes = pass(module, args, &place, own, drawn)?;
+    // By name, since a shard of what is left would be others.
+    let left: Vec<String> = outcomes.survivors().filter(|mutant| !known.lists(mutant)).map(exactly).collect();
+    if !left.is_empty() {
+        let named = left.iter().flat_map(|name| ["--re", name]);
+        let skipping = ["--baseline=skip", "--timeout", LONGEST].into_iter();
+        let second = pass(module, args, &place, ALL, skipping.chain(named))?;
+        let tried = second.iter().count();
+        ensure!(tried == left.len(), "of {} mutants, {tried} were tried again", left.len());
+        outcomes.corrected_by(second);
     }
     Ok(outcomes)
+}
+
+/// A pattern for this mutant and no other.
+fn exactly(mutant: &Mutant) -> String {
+    format!("^{}$", regex_syntax::escape(&mutant.to_string()))
 }
 
 fn pass<'a>(
@@ -93,15 +100,12 @@ fn pass<'a>(
     args: &Args,
     place: &Path,
     tests: impl IntoIterator<Item = &'a str>,
-    more: &[&str],
+    more: impl IntoIterator<Item = &'a str>,
 ) -> Result<Outcomes> {
     let mut mutants = cargo(["mutants", "--package=tollgate", "--no-shuffle", "--jobs"]);
     mutants.arg(&args.jobs).arg("--output").arg(place).args(more);
     mutants.args(module.files.iter().map(|file| format!("--file=core/src/{file}")));
     mutants.args(tests.into_iter().map(|test| format!("--cargo-arg={test}")));
-    if let Some(shard) = &args.shard {
-        mutants.args(["--shard", shard, "--sharding=round-robin"]);
-    }
     if args.jobs == "1" {
         // What is built once is there for the next module too.
         mutants.env("CARGO_TARGET_DIR", target().join("mutants-core/build"));
@@ -122,6 +126,18 @@ fn pass<'a>(
 mod tests {
     use super::modules::MODULES;
     use super::*;
+
+    #[test]
+    fn a_mutant_is_named_so_that_no_other_is() {
+        let mutant = Mutant {
+            file: "core/src/a.rs".into(),
+            place: "2:6".into(),
+            what: "replace <impl A<T> for B>::c -> Option<u8> with Some(0)".into(),
+            line: String::new(),
+        };
+        let expected = r"^core/src/a\.rs:2:6: replace <impl A<T> for B>::c \-> Option<u8> with Some\(0\)$";
+        assert_eq!(exactly(&mutant), expected);
+    }
 
     /// Every source file under `folder`, from the workspace's directory.
     fn sources(folder: &Path, files: &mut Vec<String>) -> Result<()> {

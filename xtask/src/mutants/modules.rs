@@ -94,7 +94,7 @@ pub(super) const MODULES: &[Module] = &[
     Module {
         name: "permit",
         files: &["permit.rs", "permit/**"],
-        tests: &["laws_permits", "laws_semaphore", "laws_inflight", "slot_reports"],
+        tests: &["laws_permits", "laws_semaphore", "laws_inflight", "laws_observed", "slot_reports"],
     },
     Module { name: "fair", files: &["fair.rs", "fair/**"], tests: &["laws_drr", "laws_swrr"] },
     Module { name: "order", files: &["order.rs", "order/**"], tests: &["laws_order"] },

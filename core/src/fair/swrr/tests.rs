@@ -110,6 +110,7 @@ fn a_changed_weight_keeps_the_place_in_the_order() {
     let mut turns = [0_u32; 2];
     for round in 0..400 {
         swrr.set_weight(id(0), 1 + round % 3).unwrap();
+        assert_eq!(swrr.weight(id(0)), Some(1 + round % 3));
         turns[swrr.pick().unwrap().index()] += 1;
     }
     let share = f64::from(turns[0]) / 400.0;

@@ -151,9 +151,23 @@ fn a_drop_within_twice_the_baseline_is_fast() {
 }
 
 #[test]
-fn where_times_scatter_a_round_is_24_samples_for_each_unit_of_it_up_to_four() {
-    let length = |cv2| {
-        let (mut knee, mut feed) = settled(KneeSettings::default(), 5, 4);
+fn slowness_is_an_alarm_only_with_two_headrooms_in_flight() {
+    let closed = |in_flight| {
+        let (mut knee, mut feed) = settled(KneeSettings::default(), 60, 16);
+        let headroom = knee.headroom.get();
+        assert!((5.5..7.0).contains(&headroom), "{headroom}");
+        for _ in 0..16 {
+            feed.one(&mut knee, 60 * MS, in_flight, Outcome::Success);
+        }
+        pending(&knee) == 0.0
+    };
+    assert_eq!([closed(10), closed(15)], [false, true]);
+}
+
+#[test]
+fn a_round_is_40_samples_or_one_and_a_half_limits_or_more_where_times_scatter() {
+    let length = |limit, cv2| {
+        let (mut knee, mut feed) = settled(KneeSettings::default(), limit, 4);
         knee.spread.cv2 = cv2;
         knee.open(feed.now);
         let mut samples = 0;
@@ -163,5 +177,6 @@ fn where_times_scatter_a_round_is_24_samples_for_each_unit_of_it_up_to_four() {
         }
         samples
     };
-    assert_eq!([1.0, 2.0, 4.0, 8.0].map(length), [40, 48, 96, 96]);
+    assert_eq!([1.0, 2.0, 4.0, 8.0].map(|cv2| length(5, cv2)), [40, 48, 96, 96]);
+    assert_eq!(length(60, 0.0), 90);
 }

@@ -101,7 +101,7 @@ pub(super) const MODULES: &[Module] = &[
     Module {
         name: "knee",
         files: &["adapt/knee.rs", "adapt/knee/**"],
-        tests: &["adapt_laws", "adapt_faults"],
+        tests: &["adapt_laws", "adapt_record", "adapt_faults"],
     },
     Module {
         name: "action",

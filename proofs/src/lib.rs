@@ -9,7 +9,7 @@
 //!
 //! Of every machine, all that changes it and most of what looks at it is here; left out are presets, which are
 //! constants, observers, which are the user's, `check_invariants`, which is there to panic, and what needs threads
-//! (feature `std`). Keyed tables, sessions, caps in flight and sketches allocate when they are made: they are here with the
+//! (feature `std`) or settings in files (`serde`). Keyed tables, sessions, caps in flight and sketches allocate when they are made: they are here with the
 //! feature `alloc`, all but their making.
 //!
 //! Without the feature `link` this is an ordinary `no_std` library, so that it builds with the rest of the workspace.

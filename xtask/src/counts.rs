@@ -49,6 +49,14 @@ struct Baseline {
     instructions: BTreeMap<String, f64>,
 }
 
+impl Baseline {
+    fn read() -> Result<Self> {
+        let text =
+            fs::read_to_string(root().join(BASELINE)).with_context(|| format!("cannot read {BASELINE}"))?;
+        serde_json::from_str(&text).with_context(|| format!("{BASELINE} cannot be read"))
+    }
+}
+
 /// Every case, as a check.
 pub(crate) fn check() -> Result<()> {
     run(&Args::default())
@@ -57,10 +65,8 @@ pub(crate) fn check() -> Result<()> {
 pub(crate) fn run(args: &Args) -> Result<()> {
     let program = benches()?;
     let rustc = output(command("rustc").arg("--version"))?.trim().to_owned();
-    let path = root().join(BASELINE);
-    let text = fs::read_to_string(&path).with_context(|| format!("cannot read {BASELINE}"))?;
-    let baseline: Baseline =
-        serde_json::from_str(&text).with_context(|| format!("{BASELINE} cannot be read"))?;
+    // Who takes what is counted needs none to compare with.
+    let baseline = if args.accept { Baseline::default() } else { Baseline::read()? };
     let mut counted = BTreeMap::new();
     for name in cases(&program, args.filter.as_deref())? {
         let mut each = f64::INFINITY;
@@ -85,7 +91,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     ensure!(!counted.is_empty(), "no case to count matches {:?}", args.filter.as_deref().unwrap_or(""));
     if args.accept {
         let baseline = Baseline { rustc, instructions: counted };
-        fs::write(&path, serde_json::to_string_pretty(&baseline)? + "\n")?;
+        fs::write(root().join(BASELINE), serde_json::to_string_pretty(&baseline)? + "\n")?;
         println!("{BASELINE} has these now");
         return Ok(());
     }

@@ -3,7 +3,8 @@
 //! Building is what a mutant costs. So it meets the tests of its own module first, and only what they let through meets
 //! all tests of the core. What survives that is a hole in the tests, or the same program in other words: those are
 //! listed, each with the reason, in `proofs/equivalent-mutants.toml`, and meet only the tests of their module. A survivor
-//! that is not there fails the command, and so does an entry that is caught or that is gone. What is not tried at all, and why, is in `.cargo/mutants.toml`.
+//! that is not there fails the command, and so does an entry that is caught or that is gone. What is not tried at all,
+//! and why, is in `.cargo/mutants.toml`.
 
 mod known;
 mod modules;
